@@ -30,8 +30,9 @@ let package = Package(
     .executable(name: "chirrup", targets: ["chirrup"]),
     .executable(name: "chirrup-load", targets: ["chirrup-load"]),
   ],
-  // Exact versions: a build repeats without a Package.resolved, whose commit ids would be those of
-  // the copies that some machines fetch packages from.
+  // Exact versions. Package.resolved is not committed: its commit ids are those of the copies from
+  // which a machine fetches packages, and others cannot resolve them. Instead the scripts pin the
+  // packages of these packages too, to the versions of scripts/swift-packages.txt.
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -153,7 +154,7 @@ let package = Package(
     .target(
       name: "DomainFixtures",
       dependencies: [
-        "Conversations", "Directory", "SharedSQL", "Chat", "Migrator", "Postgres",
+        "Fixtures", "Conversations", "Directory", "SharedSQL", "Chat", "Migrator", "Postgres",
         "EmbeddedPostgres", "OpenSSL", "Kernel", "Primitives",
       ], path: "Tests/DomainFixtures", swiftSettings: strict),
 

@@ -35,15 +35,27 @@ DECLARE
   item record;
 BEGIN
   FOR item IN
-    SELECT format('CREATE POLICY %I ON chats FOR %s %s %s', policyname, cmd,
+    SELECT format('CREATE POLICY %I ON chats AS %s FOR %s TO %s %s %s', policyname, permissive, cmd,
+      (SELECT string_agg(CASE role WHEN 'public' THEN 'PUBLIC' ELSE quote_ident(role) END, ', ')
+        FROM unnest(roles) AS role),
       'USING (' || replace(qual, 'chats_whole.', 'chats.') || ')',
       'WITH CHECK (' || replace(with_check, 'chats_whole.', 'chats.') || ')') AS command
     FROM pg_policies WHERE schemaname = current_schema() AND tablename = 'chats_whole'
     UNION ALL
     SELECT replace(pg_get_triggerdef(oid), 'chats_whole', 'chats') FROM pg_trigger
     WHERE tgrelid = 'chats_whole'::regclass AND NOT tgisinternal
+    UNION ALL
+    SELECT format('GRANT %s%s ON chats TO %s', privilege_type, '(' || quote_ident(col) || ')',
+      CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)
+    FROM (
+      SELECT acl.*, NULL AS col FROM pg_class, aclexplode(relacl) AS acl WHERE oid = 'chats_whole'::regclass
+      UNION ALL
+      SELECT acl.*, attname FROM pg_attribute, aclexplode(attacl) AS acl WHERE attrelid = 'chats_whole'::regclass
+    ) AS granted
+    UNION ALL
+    SELECT 'ALTER TABLE chats FORCE ROW LEVEL SECURITY' FROM pg_class
+    WHERE oid = 'chats_whole'::regclass AND relforcerowsecurity
   LOOP EXECUTE item.command; END LOOP;
-  IF to_regrole('chirrup_reader') IS NOT NULL THEN GRANT SELECT ON chats TO chirrup_reader; END IF;
 END
 $$;
 ALTER TABLE chats ENABLE ROW LEVEL SECURITY;

@@ -34,6 +34,17 @@ require_swift() {
   esac
 }
 
+# resolve_swift_packages: pins every package to its version in scripts/swift-packages.txt, for the next `swift build`.
+resolve_swift_packages() {
+  local name version
+  [ -f Package.resolved ] || swift package resolve >&2 || return 1
+  while read -r name version; do
+    case $name in '#'*) continue ;; esac
+    grep --after-context 8 "\"identity\" : \"$name\"" Package.resolved | grep --quiet "\"version\" : \"$version\"" ||
+      swift package resolve "$name" --version "$version" >&2 || return 1
+  done <scripts/swift-packages.txt
+}
+
 # install_packages PACKAGE…: installs the missing ones. `postgresql` means any PostgreSQL server.
 install_packages() {
   local package missing=()

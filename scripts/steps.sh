@@ -27,8 +27,9 @@ at_once() {
 
 prepare() {
   require_swift
-  install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl strace valgrind binutils mmdebstrap
-  install_python_packages && install_chromium && install_node
+  install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
+    strace valgrind binutils mmdebstrap testssl.sh sslscan nginx-light haproxy
+  resolve_swift_packages && install_python_packages && install_chromium && install_node
 }
 
 install_python_packages() {
@@ -58,7 +59,7 @@ install_node() {
 
 # Checks the browser's sources, and that the committed build is current. Skipped where the tools are not available.
 browser_files() {
-  (install_packages esbuild zopfli brotli node-typescript eslint) || return 77
+  (install_packages esbuild zopfli brotli node-typescript eslint node-qrcode-generator) || return 77
   scripts/web --check
 }
 

@@ -94,7 +94,7 @@ struct Chat: ParsableCommand {
     let seed = workers.seed ?? Random.uint64()
     describe(&record, seed: seed, groups: groups)
     let database = try credentials.database()
-    record.meta.ask(chirrup: credentials.chirrup, database: database)
+    record.meta.readVersions(chirrup: credentials.chirrup, database: database)
     let plan = LoadPlan(
       target: target,
       stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),

@@ -37,9 +37,9 @@ struct Latencies: Sendable {
   }
 
   /// Passes on the values since the last call, for the figures of the current second.
-  mutating func hand(to intervals: Intervals) {
-    intervals.hand("ack", &recentAck)
-    intervals.hand("delivery", &recentDelivery)
+  mutating func move(to intervals: Intervals) {
+    intervals.move("ack", &recentAck)
+    intervals.move("delivery", &recentDelivery)
   }
 
   mutating func add(_ other: Latencies) {

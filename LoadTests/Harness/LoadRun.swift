@@ -24,11 +24,11 @@ extension LoadLoop {
     result.activeNanoseconds =
       max(loadEnd, measured.latencies.lastRecorded).nanoseconds - start.nanoseconds
     result.busyNanoseconds = busyNanoseconds
-    try sayGoodbye()
+    try disconnect()
     return result
   }
 
-  func sayGoodbye() throws(Errno) {
+  func disconnect() throws(Errno) {
     try closeAll()
     let goodbye = SystemClock.now().advanced(byMilliseconds: 2000)
     while openCount > 0, SystemClock.now() < goodbye {
@@ -140,7 +140,7 @@ extension LoadLoop {
     snapshot.delivered = counters.delivered
     snapshot.reconnects = counters.reconnects
     snapshot.violations = measured.ledger.violations.counts
-    measured.latencies.hand(to: shared.intervals)
+    measured.latencies.move(to: shared.intervals)
     shared.publish(snapshot, loop: index)
   }
 

@@ -1,5 +1,5 @@
-// libcurl (7.66 or later: curl_multi_poll). Its functions of variable arguments, which Swift does not import, stand
-// here with the options that the target HTTPClient uses, each without a decision of its own.
+// libcurl (7.66 or later: curl_multi_poll). Swift does not import functions of variable arguments, so this header wraps
+// them for the options that the target HTTPClient uses, each without a decision of its own.
 #ifndef CHIRRUP_CCURL_H
 #define CHIRRUP_CCURL_H
 #include <curl/curl.h>

@@ -1,16 +1,19 @@
-// What Kernel takes from Linux and the C library. Swift's Glibc module leaves some of it out: epoll, eventfd,
-// signalfd. _GNU_SOURCE stays undefined, as in that module: it changes definitions (fd_set, sockaddr
-// arguments), and a program that loads both would not compile. What it would declare is declared here.
+// The declarations of Linux and the C library that Kernel uses. Swift's Glibc module lacks some of them: epoll,
+// eventfd, signalfd. _GNU_SOURCE stays undefined, as in that module: it changes definitions (fd_set, sockaddr
+// arguments), and a program that loads both would not compile. This header declares the functions it would add.
 #ifndef CHIRRUP_CLINUX_H
 #define CHIRRUP_CLINUX_H
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -19,10 +22,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -42,4 +48,13 @@ static inline char **chirrup_environment(void) { return environ; }
 static inline int chirrup_close_on_exec(unsigned int first) { return close_range(first, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */); }
 static inline int chirrup_errno(void) { return errno; }
 static inline void chirrup_ignore_signal(int number) { signal(number, SIG_IGN); }
+// Gives up root for good. Only the right to bind ports below 1024 stays, in this thread; a container may lack it.
+static inline int chirrup_become(const char *name, uid_t user, gid_t group) {
+  struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct sets[2] = {{1u << CAP_NET_BIND_SERVICE, 1u << CAP_NET_BIND_SERVICE, 0}, {0, 0, 0}};
+  if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || initgroups(name, group) || setgid(group) || setuid(user)) return -1;
+  if (syscall(SYS_capset, &head, sets) == 0) return 0;
+  sets[0].effective = sets[0].permitted = 0;
+  return (int)syscall(SYS_capset, &head, sets);
+}
 #endif

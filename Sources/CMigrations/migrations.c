@@ -77,12 +77,44 @@ static const unsigned char seal_tables[] = {
 #embed "sql/20261206_seal_tables.sql"
 };
 
+static const unsigned char share_new_sessions[] = {
+#embed "sql/20261216_share_new_sessions.sql"
+};
+
 static const unsigned char normalise_addresses[] = {
 #embed "sql/20261215_normalise_addresses.sql"
 };
 
 static const unsigned char delete_conversations[] = {
 #embed "sql/20261212_delete_conversations.sql"
+};
+
+static const unsigned char rotate_signing_keys[] = {
+#embed "sql/20261217_rotate_signing_keys.sql"
+};
+
+static const unsigned char bind_roles[] = {
+#embed "sql/20261220_bind_roles.sql"
+};
+
+static const unsigned char describe_logins[] = {
+#embed "sql/20261218_describe_logins.sql"
+};
+
+static const unsigned char second_factors[] = {
+#embed "sql/20261221_second_factors.sql"
+};
+
+static const unsigned char passkeys[] = {
+#embed "sql/20261224_passkeys.sql"
+};
+
+static const unsigned char constant_checks[] = {
+#embed "sql/20261226_constant_checks.sql"
+};
+
+static const unsigned char seal_secrets[] = {
+#embed "sql/20261222_seal_secrets.sql"
 };
 
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
@@ -111,8 +143,16 @@ static const chirrup_migration table[] = {
   {"20261204_claim_by_reply", claim_by_reply, sizeof claim_by_reply},
   {"20261205_read_ratings", read_ratings, sizeof read_ratings},
   {"20261206_seal_tables", seal_tables, sizeof seal_tables},
+  {"20261216_share_new_sessions", share_new_sessions, sizeof share_new_sessions},
   {"20261215_normalise_addresses", normalise_addresses, sizeof normalise_addresses},
+  {"20261218_describe_logins", describe_logins, sizeof describe_logins},
+  {"20261221_second_factors", second_factors, sizeof second_factors},
+  {"20261226_constant_checks", constant_checks, sizeof constant_checks},
+  {"20261224_passkeys", passkeys, sizeof passkeys},
   {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},
+  {"20261217_rotate_signing_keys", rotate_signing_keys, sizeof rotate_signing_keys},
+  {"20261220_bind_roles", bind_roles, sizeof bind_roles},
+  {"20261222_seal_secrets", seal_secrets, sizeof seal_secrets},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

@@ -1,5 +1,5 @@
-// The parts of OpenSSL 3 that the target OpenSSL uses. What OpenSSL declares as a macro, Swift does not import: such
-// calls stand here as functions, each without a decision of its own.
+// The parts of OpenSSL 3 that the target OpenSSL uses. Swift does not import macros, so this header wraps those that
+// are needed in functions, each without a decision of its own.
 #ifndef CHIRRUP_COPENSSL_H
 #define CHIRRUP_COPENSSL_H
 #include <errno.h>
@@ -14,6 +14,11 @@
 #include <openssl/x509v3.h>
 #include <string.h>
 #include <sys/stat.h>
+
+// OpenSSL 3.0 lacks this name; the program may run with a later library.
+#ifndef SSL_R_RECORD_LAYER_FAILURE
+#define SSL_R_RECORD_LAYER_FAILURE 313
+#endif
 
 /// TLS 1.2 and 1.3, buffers given back when they are empty, no renegotiation, the server's order of ciphers.
 static inline void chirrup_ssl_ctx_settle(SSL_CTX *context) {
@@ -98,6 +103,14 @@ static inline size_t chirrup_dns_names(const X509 *certificate, char *text, size
   }
   GENERAL_NAMES_free(names);
   return used;
+}
+
+/// Whether a key is one of the curve P-256, by its name: parameters that are written out are refused.
+static inline int chirrup_is_p256(const EVP_PKEY *key) {
+  char name[32];
+  size_t length = 0;
+  return EVP_PKEY_is_a(key, "EC") == 1 && EVP_PKEY_get_group_name(key, name, sizeof name, &length) == 1 &&
+         strcmp(name, "prime256v1") == 0;
 }
 
 /// The permission bits of a file, or -1 with errno.

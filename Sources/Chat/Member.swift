@@ -12,13 +12,23 @@ public struct Member: Sendable, Equatable {
   private var session: Identifier
   private var others: [Identifier]
   public var expiresAt: WallTime
+  /// The number of the key that signed the token, among those of this process.
+  public var key: UInt32
+  /// A digest of the client's address, under which its messages are counted; 0: they are not. Two
+  /// addresses with one digest share their quota, which is rare and harmless.
+  public var address: UInt32
 
-  public init(person: Person, workspace: Identifier, sessions: [Identifier], expiresAt: WallTime) {
+  public init(
+    person: Person, workspace: Identifier, sessions: [Identifier], expiresAt: WallTime,
+    key: UInt32 = 0, address: UInt32 = 0
+  ) {
     self.person = person
     self.workspace = workspace
     session = sessions.first ?? .zero
     others = Array(sessions.dropFirst())
     self.expiresAt = expiresAt
+    self.key = key
+    self.address = address
   }
 
   public var isOperator: Bool { person.role == .operator_ }

@@ -231,7 +231,7 @@ public final class Bots: Sendable {
     let loaded = try await loaded(workspace, now)
     let away = loaded.settings.awayMessage
     if away.isEnabled, !away.text.isEmpty {
-      if !loaded.schedule.isOpen(at: now) { return away.text }
+      if !loaded.businessHours.isOpen(at: now) { return away.text }
       if try await !run(WidgetPresence.of(workspace)).isSomebodyAvailable { return away.text }
     }
     let greeting = loaded.settings.greetingMessage

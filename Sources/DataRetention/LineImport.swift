@@ -17,7 +17,8 @@ public struct LineImport {
     public var sessions: Int64 = 0
     public var messages: Int64 = 0
     public var friendEvents: Int64 = 0
-    /// Rows of system_settings, intents and reply_objects without a workspace.
+    /// Rows of system_settings, intents and reply_objects without a workspace, and those of a
+    /// repaired back end, with its rich_menus.
     public var settings: Int64 = 0
 
     public init(
@@ -47,6 +48,7 @@ public struct LineImport {
   let storedData: StoredData
   let workspace: Identifier
 
+  /// Prepares an import of the old rows as they are now, in the connection's temporary schema.
   public init(_ storedData: StoredData, workspace: Identifier) throws {
     self.storedData = storedData
     self.workspace = workspace
@@ -66,7 +68,7 @@ public struct LineImport {
 
   /// Counts the rows that `run` would import. Changes nothing.
   public func plan() throws -> Summary {
-    try refresh()
+    let tables = try countTables()
     return Summary(
       visitors: try count(
         """
@@ -79,31 +81,25 @@ public struct LineImport {
         WHERE NOT pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM chat_sessions s
           WHERE s.id = pg_temp.derived($1, 'session:' || m.line_user_id))
         """),
-      messages: try count(
-        """
-        SELECT count(*) FROM line_messages m
-        WHERE NOT pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM chats c
-          WHERE c.id = pg_temp.derived($1, 'message:' || m.id))
-        """),
+      messages: try messagesToImport(),
       friendEvents: try count(
         """
         SELECT count(*) FROM line_messages m
         WHERE pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM friend_events f
           WHERE f.workspace_id = $1 AND f.id = pg_temp.derived($1, 'message:' || m.id))
-        """),
+        """) + tables.friendEvents,
       settings: try storedData.number(
         """
         SELECT (SELECT count(*) FROM system_settings WHERE workspace_id IS NULL)
           + (SELECT count(*) FROM intents WHERE workspace_id IS NULL)
           + (SELECT count(*) FROM reply_objects WHERE workspace_id IS NULL)
-        """))
+        """) + tables.settings)
   }
 
   /// Imports what is missing; each batch of users is one transaction.
   public func run(report: (MoveProgress) -> Void = { _ in }) throws -> Summary {
-    let planned = try plan()
     var done = Summary()
-    var progress = MoveProgress(title: "LINE messages", rowsTotal: planned.messages)
+    var progress = MoveProgress(title: "LINE messages", rowsTotal: try messagesToImport())
     let clock = ContinuousClock()
     let start = clock.now
     var last = ""
@@ -129,7 +125,9 @@ public struct LineImport {
       report(progress)
     }
     try storedData.connection.transaction { _ in
-      done.settings = try assignSettings()
+      let tables = try importTables()
+      done.friendEvents += tables.friendEvents
+      done.settings = try assignSettings() + tables.settings
       guard done != Summary() else { return }
       try storedData.audit(
         "line.imported", workspace: workspace, target: nil,
@@ -140,6 +138,15 @@ public struct LineImport {
       try storedData.announceChanges()
     }
     return done
+  }
+
+  private func messagesToImport() throws -> Int64 {
+    try count(
+      """
+      SELECT count(*) FROM line_messages m
+      WHERE NOT pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM chats c
+        WHERE c.id = pg_temp.derived($1, 'message:' || m.id))
+      """)
   }
 
   private func count(_ sql: StaticString) throws -> Int64 {

@@ -26,7 +26,9 @@ extension LineImport {
     let rows = try storedData.connection.run(
       Query(
         """
-        SELECT old_table, reason, count(*) FROM line_odd GROUP BY old_table, reason
+        SELECT old_table, reason, count(*)
+        FROM (SELECT * FROM line_odd UNION ALL SELECT * FROM line_odd_tables) AS odd
+        GROUP BY old_table, reason
         ORDER BY old_table DESC, reason
         """))
     return (0..<rows.count).map {
@@ -42,7 +44,7 @@ extension LineImport {
         script: """
           DECLARE line_odd_rows CURSOR FOR
           SELECT json_build_object('table', old_table, 'reason', reason, 'row', old_row)::text
-          FROM line_odd
+          FROM (SELECT * FROM line_odd UNION ALL SELECT * FROM line_odd_tables) AS odd
           """)
       while true {
         let rows = try connection.run(Query(LineImport.rowsPerFetch))
@@ -59,13 +61,8 @@ extension LineImport {
     try connection.execute(script: "CREATE TEMPORARY TABLE IF NOT EXISTS line_space (id uuid)")
     try connection.run(Query("DELETE FROM line_space"))
     try connection.run(Query("INSERT INTO line_space VALUES ($1)", [.uuid(workspace)]))
-    try connection.execute(script: LineImport.functions + LineImport.views)
-    try refresh()
-  }
-
-  /// Reads again which users are missing or erased, and which messages have no time.
-  func refresh() throws {
-    try storedData.connection.execute(script: LineImport.refresh)
+    try connection.execute(script: LineImport.functions + LineImport.views + LineImport.content)
+    try createTableViews()
   }
 
   private static let functions = """
@@ -78,13 +75,17 @@ extension LineImport {
     $$;
     CREATE OR REPLACE FUNCTION pg_temp.is_event(kind text) RETURNS boolean LANGUAGE sql IMMUTABLE
     AS $$ SELECT kind IN ('follow', 'unfollow', 'block', 'unblock', 'refollow') $$;
-    CREATE OR REPLACE FUNCTION pg_temp.role_of(sender text, direction text) RETURNS text
+    CREATE OR REPLACE FUNCTION pg_temp.known_role(sender text) RETURNS text
     LANGUAGE sql IMMUTABLE AS $$
       SELECT CASE
         WHEN lower(sender) IN ('user', 'visitor', 'customer') THEN 'visitor'
         WHEN lower(sender) IN ('admin', 'operator', 'agent', 'staff') THEN 'operator'
-        WHEN lower(sender) = 'bot' THEN 'bot'
-        WHEN lower(direction) = 'incoming' THEN 'visitor' ELSE 'bot' END
+        WHEN lower(sender) = 'bot' THEN 'bot' END
+    $$;
+    CREATE OR REPLACE FUNCTION pg_temp.role_of(sender text, direction text) RETURNS text
+    LANGUAGE sql IMMUTABLE AS $$
+      SELECT coalesce(pg_temp.known_role(sender),
+        CASE lower(direction) WHEN 'incoming' THEN 'visitor' ELSE 'bot' END)
     $$;
     """
 
@@ -141,14 +142,14 @@ extension LineImport {
     UNION ALL
     SELECT 'messages', 'of the unknown type "' || message_type::text
       || '": imported as cards with the payload', to_jsonb(f)
-    FROM fresh f WHERE line_user_id IS NOT NULL AND lower(message_type::text) NOT IN ('text',
-      'sticker', 'image', 'video', 'audio', 'file', 'location', 'flex', 'template', 'imagemap',
-      'postback', 'follow', 'unfollow', 'block', 'unblock', 'refollow')
+    FROM fresh f WHERE line_user_id IS NOT NULL AND NOT pg_temp.is_event(lower(message_type::text))
+      AND lower(message_type::text) NOT IN ('text', 'sticker', 'image', 'video', 'audio', 'file',
+        'location', 'flex', 'template', 'imagemap', 'postback')
     UNION ALL
     SELECT 'messages', 'of the unknown role "' || sender_role::text || '": imported as the '
       || pg_temp.role_of(NULL, direction::text) || '''s, by their direction', to_jsonb(f)
-    FROM fresh f WHERE line_user_id IS NOT NULL AND lower(sender_role::text) NOT IN ('user',
-      'visitor', 'customer', 'admin', 'operator', 'agent', 'staff', 'bot')
+    FROM fresh f WHERE line_user_id IS NOT NULL AND sender_role IS NOT NULL
+      AND pg_temp.known_role(sender_role::text) IS NULL
     UNION ALL
     SELECT 'users', 'without line_user_id: not imported', to_jsonb(u)
     FROM users u WHERE line_user_id IS NULL
@@ -159,9 +160,10 @@ extension LineImport {
       GROUP BY line_user_id HAVING count(*) > 1);
     """
 
-  /// A message without a time gets the latest time of its user's messages before it, or the first
+  /// Fills the tables with the users that are missing or erased, and the messages without a time. A
+  /// message without a time gets the latest time of its user's messages before it, or the first
   /// after it, or the user's. An erased visitor is not imported again.
-  private static let refresh = """
+  private static let content = """
     TRUNCATE line_untimed, line_missing, line_erased;
     INSERT INTO line_erased SELECT DISTINCT line_user_id::text
     FROM (SELECT line_user_id FROM users UNION SELECT line_user_id FROM messages) AS known,

@@ -21,4 +21,30 @@ public enum AuditLog {
       ORDER BY a.id DESC LIMIT $3::bigint
       """, [.uuid(workspace), last.map { .int($0) } ?? .null, .int(Int64(limit))])
   }
+
+  /// A login that was refused for a wrong password or code. Nobody is known to have done it, so the
+  /// account is the target.
+  ///
+  /// The time of the response must not reveal whether the account exists: without one the statement
+  /// runs as well, and with one its commit does not wait for the disk. A crash of PostgreSQL may
+  /// lose the entries of its last second; the structured log has them.
+  ///
+  /// - Parameter account: nil: no account has the address, and there is no entry.
+  public static func loginFailed(
+    _ account: Operator?, from client: OperatorSession.Client, reason: String
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO audit_log (workspace_id, actor, action, target_id, details)
+        SELECT m.workspace_id, 'rule', 'login.failed', m.operator_id, jsonb_build_object(
+          'device', $3::text, 'address', $4::text, 'reason', $5::text)
+        FROM set_config('synchronous_commit', 'off', true) AS relaxed
+          JOIN memberships m ON m.workspace_id = $1::uuid AND m.operator_id = $2::uuid
+        """,
+        [
+          .uuid(account?.workspace), .uuid(account?.id), .text(client.device),
+          .text(client.address), .text(reason),
+        ]))
+  }
 }

@@ -16,7 +16,7 @@ public final class CachedSettings: Sendable {
     if let known { return known }
     let settings = try await database.run(WorkspaceSettings.load(workspace))
     let entry = SettingsCache.Entry(
-      settings: settings, schedule: try await schedule(settings.hours, now))
+      settings: settings, businessHours: try await businessHours(settings.hours, now))
     cache.withLock { $0.keep(entry, of: workspace, now: now, asOf: changes) }
     return entry
   }
@@ -27,18 +27,18 @@ public final class CachedSettings: Sendable {
     cache.withLock { $0.forget(workspace) }
   }
 
-  private func schedule(
+  private func businessHours(
     _ hours: WorkspaceSettings.Hours, _ now: WallTime
-  ) async throws(QueryFailure) -> Schedule {
-    if hours.always { return Schedule(isAlwaysOpen: true) }
+  ) async throws(QueryFailure) -> BusinessHours {
+    if hours.always { return BusinessHours(isAlwaysOpen: true) }
     do throws(QueryFailure) {
-      return try await database.run(Schedule.statement(hours, at: now))
+      return try await database.run(BusinessHours.statement(hours, at: now))
     } catch {
       guard case .refused(let state, _) = error, state.errorClass == "22" else { throw error }
     }
     // An unknown time zone, in a table that was filled by hand.
     var plain = hours
     plain.timeZone = "UTC"
-    return try await database.run(Schedule.statement(plain, at: now))
+    return try await database.run(BusinessHours.statement(plain, at: now))
   }
 }

@@ -8,8 +8,8 @@ public enum Members {
 
   /// One page, oldest first. Columns: id, name, e-mail address, role, whether the account is
   /// disabled, whether the member is connected, whether the member takes conversations, number of
-  /// open conversations, `none`, `given` or `own` password, creation time; then creation time (µs)
-  /// and id as text.
+  /// open conversations, `none`, `given` or `own` password, whether there is a second factor,
+  /// creation time; then creation time (µs) and id as text.
   ///
   /// - Parameter last: the last row of the previous page; nil: the first page.
   public static func page(
@@ -25,13 +25,14 @@ public enum Members {
     Query(listSQL, [.uuid(workspace), .uuid(id), .null, .null, .int(1)])
   }
 
-  private static let listSQL: StaticString = """
+  private static let listSQL: SQL = """
     SELECT o.id, o.name, o.email, m.role, o.disabled_at IS NOT NULL, p.operator_id IS NOT NULL,
       coalesce(p.is_available, false),
       (SELECT count(*) FROM chat_sessions s WHERE s.workspace_id = $1::uuid
         AND s.assigned_operator_id = o.id AND s.status = 'active' AND s.deleted_at IS NULL),
       CASE WHEN o.password_hash IS NULL THEN 'none' WHEN o.must_change_password THEN 'given'
         ELSE 'own' END,
+      \(SecondFactor.exists("o.id")),
       m.created_at, (extract(epoch FROM m.created_at) * 1000000)::bigint::text, o.id::text
     FROM memberships m JOIN operators o ON o.id = m.operator_id
     LEFT JOIN operator_presence p ON p.workspace_id = $1::uuid AND p.operator_id = o.id

@@ -5,8 +5,9 @@ import Primitives
 /// AES-256-GCM with a key from the configuration.
 ///
 /// Without a configured key it derives one from the key that signs tokens, so that a gateway starts
-/// without configuration. That key is in the same database: it protects only data that leaves the
-/// database without it. A sealed secret has the id of its key, so configured keys can be rotated.
+/// without configuration. That key is then in clear in the same database: it protects only data
+/// that leaves the database without it. A sealed secret has the id of its key, so configured keys
+/// can be rotated.
 public struct SecretBox: Sendable {
   public struct Sealed: Sendable, Equatable {
     public var keyID: String
@@ -33,6 +34,15 @@ public struct SecretBox: Sendable {
     keys =
       configured.map { SecretBox.key(of: Array($0.utf8)) } + [Key(id: "signing", bytes: derived)]
   }
+
+  /// With configured keys only; nil if there is none.
+  public init?(configured: [String]) {
+    guard !configured.isEmpty else { return nil }
+    keys = configured.map { SecretBox.key(of: Array($0.utf8)) }
+  }
+
+  /// Whether a secret was sealed with the key that seals now.
+  public func isCurrent(_ sealed: Sealed) -> Bool { sealed.keyID == keys[0].id }
 
   /// The id does not reveal the text.
   private static func key(of text: [UInt8]) -> Key {

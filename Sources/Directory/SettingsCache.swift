@@ -5,11 +5,11 @@ public import Primitives
 public struct SettingsCache: Sendable {
   public struct Entry: Sendable {
     public var settings: WorkspaceSettings
-    public var schedule: Schedule
+    public var businessHours: BusinessHours
 
-    public init(settings: WorkspaceSettings, schedule: Schedule) {
+    public init(settings: WorkspaceSettings, businessHours: BusinessHours) {
       self.settings = settings
-      self.schedule = schedule
+      self.businessHours = businessHours
     }
   }
 

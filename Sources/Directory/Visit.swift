@@ -20,6 +20,8 @@ public struct Visit: Sendable, Equatable {
 public enum Resumption: Sendable, Equatable {
   case resumed(Visit)
   case banned
+  /// The visitor has as many open conversations as allowed.
+  case full
   /// Unknown, expired, revoked, or replayed.
   case refused
 }
@@ -41,10 +43,13 @@ extension Visit {
     public var id: Identifier
     /// A JSON object: the visitor's page, the referrer, the locale, …
     public var context: [UInt8]
+    /// A visitor with so many conversations that are not closed gets no other one.
+    public var openMax: Int64
 
-    public init(id: Identifier, context: [UInt8]) {
+    public init(id: Identifier, context: [UInt8], openMax: Int64 = .max) {
       self.id = id
       self.context = context
+      self.openMax = openMax
     }
   }
 
@@ -83,10 +88,11 @@ extension Visit {
         [
           .bytes(hash), .uuid(workspace), .time(now), .time(refresh.expiresAt), .uuid(wanted),
           .bool(isNewWanted), .uuid(opening.id), .json(opening.context), .bytes(refresh.hash),
+          .int(opening.openMax),
         ])
     ) { rows in
       guard rows.text(0, orNil: 0) == "good" else { return .refused }
-      return Visit(rows, from: 1).map { .resumed($0) } ?? .banned
+      return Resumption(rows, from: 1)
     }
   }
 
@@ -131,11 +137,6 @@ extension Visit {
       UPDATE refresh_tokens t
       SET revoked_at = $3::timestamptz, expires_at = greatest(t.expires_at, $4::timestamptz)
       FROM judged j WHERE j.verdict = 'replayed' AND t.family = j.family
-    ), exchanged AS (
-      UPDATE refresh_tokens t
-      SET rotated_at = coalesce(t.rotated_at, $3::timestamptz),
-          expires_at = least(t.expires_at, $3::timestamptz + interval '7 days')
-      FROM judged j WHERE j.verdict = 'good' AND t.token_hash = j.token_hash
     ), known AS (
       SELECT v.id, v.last_seen_at FROM visitors v JOIN judged j ON v.id = j.visitor_id
       WHERE j.verdict = 'good' AND v.workspace_id = $2::uuid AND v.banned_at IS NULL
@@ -159,7 +160,7 @@ extension Visit {
     ), opened AS (
       INSERT INTO chat_sessions (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
       SELECT $7::uuid, $2::uuid, v.id, $8::jsonb, \(ConversationQueue.outside) FROM visitor v
-      WHERE NOT EXISTS (SELECT FROM found)
+      WHERE NOT EXISTS (SELECT FROM found) AND \(hasRoom(visitor: "v.id", openMax: "$10::bigint"))
       RETURNING id, status
     ), moved AS (
       UPDATE chat_sessions s SET context = s.context || $8::jsonb
@@ -168,6 +169,13 @@ extension Visit {
     ), session AS (
       SELECT id, status, EXISTS (SELECT FROM moved) AS is_news FROM found
       UNION ALL SELECT id, status, true FROM opened
+    ), exchanged AS (
+      -- Not if the visitor has too many conversations, since there is no next secret then.
+      UPDATE refresh_tokens t
+      SET rotated_at = coalesce(t.rotated_at, $3::timestamptz),
+          expires_at = least(t.expires_at, $3::timestamptz + interval '7 days')
+      FROM judged j WHERE j.verdict = 'good' AND t.token_hash = j.token_hash
+        AND (EXISTS (SELECT FROM session) OR NOT EXISTS (SELECT FROM visitor))
     ), issued AS (
       INSERT INTO refresh_tokens
         (token_hash, family, visitor_id, workspace_id, session_id, created_at, expires_at)
@@ -178,6 +186,15 @@ extension Visit {
     FROM judged j LEFT JOIN visitor v ON true LEFT JOIN session s ON true
     """
 
+  /// Whether a visitor of the workspace `$2` may open a conversation.
+  static func hasRoom(visitor: SQL, openMax: SQL) -> SQL {
+    """
+    (SELECT count(*) FROM (SELECT FROM chat_sessions o
+      WHERE o.workspace_id = $2::uuid AND o.user_id = \(visitor) AND o.deleted_at IS NULL
+        AND o.status <> 'closed' LIMIT \(openMax)) AS n) < \(openMax)
+    """
+  }
+
   /// Columns: visitor, name, session, status, whether it is news.
   init?(_ rows: Rows, from column: Int) {
     guard !rows.isEmpty, let visitor = rows.uuid(0, column), let session = rows.uuid(0, column + 2),
@@ -187,6 +204,18 @@ extension Visit {
       visitor: Visitor(id: visitor, name: rows.text(0, column + 1) ?? ""),
       session: VisitorSession(id: session, status: status),
       isNews: rows.bool(0, column + 4) ?? false)
+  }
+}
+
+extension Resumption {
+  /// Columns as for `Visit`. Without a conversation the visitor has too many; without a visitor the
+  /// visitor is blocked.
+  init(_ rows: Rows, from column: Int) {
+    if let visit = Visit(rows, from: column) {
+      self = .resumed(visit)
+    } else {
+      self = rows.uuid(0, column) == nil ? .banned : .full
+    }
   }
 }
 

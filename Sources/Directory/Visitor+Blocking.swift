@@ -38,24 +38,4 @@ extension Visitor {
         """, actor.parameters + [.uuid(id), .bool(isBlocked), .time(now)])
     ) { rows in rows.isEmpty ? nil : rows.bool(0, 0) }
   }
-
-  /// The events of a visitor, oldest first, at most 1,000.
-  public static func friendEvents(
-    of id: Identifier, workspace: Identifier
-  ) -> Statement<[(event: String, channel: String, at: WallTime)]> {
-    Statement(
-      Query(
-        """
-        SELECT event, channel, created_at FROM friend_events
-        WHERE visitor_id = $1::uuid AND workspace_id = $2::uuid ORDER BY created_at, id LIMIT 1000
-        """, [.uuid(id), .uuid(workspace)])
-    ) { rows in
-      (0..<rows.count).compactMap { row in
-        guard let event = rows.text(row, 0), let channel = rows.text(row, 1),
-          let at = rows.time(row, 2)
-        else { return nil }
-        return (event, channel, at)
-      }
-    }
-  }
 }

@@ -103,10 +103,11 @@ extension Visit {
           .uuid(visitor), .uuid(workspace), .text(identity.externalID), .text(identity.name),
           .text(identity.email), .bool(isNewWanted), .uuid(opening.id), .json(opening.context),
           .bytes(refresh.hash), .uuid(family), .time(now), .time(refresh.expiresAt),
+          .int(opening.openMax),
         ])
     ) { rows in
       guard !rows.isEmpty else { return .refused }
-      return Visit(rows, from: 0).map { .resumed($0) } ?? .banned
+      return Resumption(rows, from: 0)
     }
   }
 
@@ -142,7 +143,7 @@ extension Visit {
     ), opened AS (
       INSERT INTO chat_sessions (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
       SELECT $7::uuid, $2::uuid, w.id, $8::jsonb, \(ConversationQueue.outside) FROM welcome w
-      WHERE NOT EXISTS (SELECT FROM found)
+      WHERE NOT EXISTS (SELECT FROM found) AND \(hasRoom(visitor: "w.id", openMax: "$13::bigint"))
       RETURNING id, status
     ), session AS (
       SELECT id, status, false AS is_news FROM found
@@ -156,13 +157,4 @@ extension Visit {
     SELECT w.id, w.name, s.id, s.status, s.is_news
     FROM visitor v LEFT JOIN welcome w ON true LEFT JOIN session s ON true
     """
-}
-
-extension Workspace {
-  /// The secret with which the host site signs identities; nil if there is no such workspace.
-  public static func identitySecret(_ id: Identifier) -> Statement<String?> {
-    Statement(
-      Query("SELECT identity_secret FROM workspaces WHERE id = $1::uuid", [.uuid(id)])
-    ) { $0.isEmpty ? nil : $0.text(0, 0) }
-  }
 }

@@ -13,6 +13,7 @@ extension WorkspaceSettings {
     case .queue: queue.value
     case .rating: rating.value
     case .retention: retention.value
+    case .security: security.value
     }
   }
 }
@@ -91,4 +92,8 @@ extension WorkspaceSettings.Rating {
   public var value: JSONValue {
     .object(["enabled": .bool(isEnabled), "question": .text(question)])
   }
+}
+
+extension WorkspaceSettings.Security {
+  var value: JSONValue { .object(["require_second_factor": .bool(requiresSecondFactor)]) }
 }

@@ -22,6 +22,7 @@ extension WorkspaceSettings {
     case .queue: queue = Queue(&reader)
     case .rating: rating = Rating(&reader)
     case .retention: retention = Retention(&reader)
+    case .security: security = Security(&reader)
     }
     return reader.fault
   }
@@ -134,6 +135,12 @@ extension WorkspaceSettings.Queue {
 extension WorkspaceSettings.Retention {
   init(_ reader: inout SettingReader) {
     deletedDays = reader.int("deleted_days", deletedDays, in: 1...3_650)
+  }
+}
+
+extension WorkspaceSettings.Security {
+  init(_ reader: inout SettingReader) {
+    requiresSecondFactor = reader.bool("require_second_factor", requiresSecondFactor)
   }
 }
 

@@ -14,6 +14,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
   public var queue = Queue()
   public var rating = Rating()
   public var retention = Retention()
+  public var security = Security()
 
   public init() {}
 
@@ -21,7 +22,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
     case widget, hours
     case greetingMessage = "greeting_message"
     case awayMessage = "away_message"
-    case prechat, offline, queue, rating, retention
+    case prechat, offline, queue, rating, retention, security
   }
 
   /// The appearance of the widget.
@@ -101,6 +102,11 @@ public struct WorkspaceSettings: Sendable, Equatable {
   public struct Retention: Sendable, Equatable {
     /// The days after which a deleted conversation is erased. `chirrup_deleted_days` reads it.
     public var deletedDays = 30
+  }
+
+  public struct Security: Sendable, Equatable {
+    /// Members without a second factor must set one up at their next login.
+    public var requiresSecondFactor = false
   }
 
   public struct Rating: Sendable, Equatable {

@@ -141,7 +141,15 @@ public final class PrivateCluster {
 
   private static func url(socketFolder: String) -> String {
     let folder = socketFolder.percentEncoded(allowing: "/")
-    return "postgresql:///chirrup?host=\(folder)&port=\(Server.port)&user=chirrup"
+    return "postgresql:///chirrup?host=\(folder)&port=\(Server.port)" + owner
+  }
+
+  /// The user of `url`, a superuser that owns the tables.
+  private static let owner = "&user=chirrup"
+
+  /// The same server as the gateway's role, which owns nothing. The migrations create the role.
+  public static func gatewayURL(_ url: String) -> String {
+    url.hasSuffix(owner) ? url + "_gateway" : url
   }
 
   // MARK: Directories

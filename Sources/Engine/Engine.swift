@@ -24,7 +24,7 @@ public struct Engine: ~Copyable {
   public var sessions: SessionTable
   public var effects: Effects
   public var inbox = Inbox()
-  var sending = SendPipeline()
+  var sending: SendPipeline
   var fanOut: FanOut
   var presence = Presence()
   var queuePositions = QueuePositionSubscribers()
@@ -43,6 +43,7 @@ public struct Engine: ~Copyable {
     sessions = SessionTable(
       limit: configuration.sessionsMax, recentBytesMax: configuration.recentBytesMax)
     effects = Effects(loop: loop, loopCount: loopCount)
+    sending = SendPipeline(quotas: configuration.quotas)
     fanOut = FanOut(options: configuration.compression)
   }
 
@@ -117,16 +118,20 @@ extension Engine {
     /// Shown in `welcome.node`.
     public var node: StaticString
     public var compression: CompressionOptions
+    /// The quotas of visitors, as this loop counts them.
+    public var quotas: QuotaTable.Configuration
 
     public init(
       connectionsMax: Int, sessionsMax: Int, recentBytesMax: Int? = nil,
-      node: StaticString, compression: CompressionOptions = CompressionOptions()
+      node: StaticString, compression: CompressionOptions = CompressionOptions(),
+      quotas: QuotaTable.Configuration = QuotaTable.Configuration()
     ) {
       self.connectionsMax = connectionsMax
       self.sessionsMax = sessionsMax
       self.recentBytesMax = recentBytesMax ?? Limits.recentLogsBytes
       self.node = node
       self.compression = compression
+      self.quotas = quotas
     }
   }
 }

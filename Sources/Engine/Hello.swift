@@ -52,6 +52,10 @@ extension Engine {
       rejectHello(connection, .expired)
       return
     }
+    if connections.hasEndedKey(member) {
+      rejectHello(connection, .keyEnded)
+      return
+    }
     connections[connection].member = member
     if let target = effects.loopToMove(member) {
       effects.depart(connections.id(at: connection), to: target)
@@ -71,10 +75,15 @@ extension Engine {
 
   /// Welcomes a connection that `ConnectionTable.adopt` has added.
   public mutating func settle(_ id: ConnectionID) {
-    guard connections.contains(id), connections[id.index].phase == .authenticating else {
-      return
+    guard connections.contains(id), connections[id.index].phase == .authenticating,
+      let member = connections[id.index].member
+    else { return }
+    // The key may have ended while the connection moved.
+    if connections.hasEndedKey(member) {
+      rejectHello(id.index, .keyEnded)
+    } else {
+      welcome(id.index)
     }
-    welcome(id.index)
   }
 
   /// Answers the hello, and processes the commands and the input that followed it.

@@ -37,6 +37,16 @@ extension Engine {
     close(connection, reason.closeCode, reason.reason)
   }
 
+  /// Closes the connections whose tokens were signed by these keys, which have ended.
+  public mutating func endKeys(_ keys: [UInt32]) {
+    connections.noteEnded(keys)
+    for connection in connections.indices where connections.isOccupied(connection) {
+      if let member = connections[connection].member, connections.hasEndedKey(member) {
+        revoke(connection, .keyEnded)
+      }
+    }
+  }
+
   /// Closes every connection, since the gateway stops.
   public mutating func closeAll() {
     for connection in connections.indices where connections.isOccupied(connection) {

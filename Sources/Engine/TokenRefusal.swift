@@ -15,16 +15,20 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
   /// The operator was disabled or removed, or has logged out, or the password or role was changed
   /// (faults A16).
   case revoked
+  /// The key that signed the token has ended.
+  case keyEnded
   /// The operator still has the password that an administrator set.
   case passwordChangeRequired
+  /// The workspace requires a second factor, and the operator has none yet.
+  case secondFactorRequired
   /// The visitor was blocked, or erased.
   case banned
 
   var refusal: Refusal {
     switch self {
     case .expired: .tokenExpired
-    case .invalid, .revoked: .unauthenticated
-    case .foreignOrigin, .banned, .passwordChangeRequired: .forbidden
+    case .invalid, .revoked, .keyEnded: .unauthenticated
+    case .foreignOrigin, .banned, .passwordChangeRequired, .secondFactorRequired: .forbidden
     case .tooFast, .tooManyConnections, .workspaceFull: .rateLimited
     }
   }
@@ -38,7 +42,9 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: "The workspace has too many connections. Try again later."
     case .foreignOrigin: "The token was issued for another site."
     case .revoked: "The login has ended. Log in again."
+    case .keyEnded: "The key that signed the token has ended. Get a new token."
     case .passwordChangeRequired: "An administrator set this password. Change it first."
+    case .secondFactorRequired: "Set up a second factor first."
     case .banned: "This visitor is blocked."
     }
   }
@@ -50,8 +56,8 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .tooFast, .tooManyConnections: .rateAbuse
     case .workspaceFull: .overloaded
     case .foreignOrigin: .originRefused
-    case .revoked: .tokenRevoked
-    case .passwordChangeRequired: .passwordChangeRequired
+    case .revoked, .keyEnded: .tokenRevoked
+    case .passwordChangeRequired, .secondFactorRequired: .passwordChangeRequired
     case .banned: .banned
     }
   }
@@ -65,7 +71,9 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: "too many connections in the workspace"
     case .foreignOrigin: "the token is of another origin"
     case .revoked: "the login has ended"
+    case .keyEnded: "the token's key has ended"
     case .passwordChangeRequired: "the password must be changed first"
+    case .secondFactorRequired: "a second factor must be set up first"
     case .banned: "the visitor is blocked"
     }
   }

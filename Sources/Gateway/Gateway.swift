@@ -1,9 +1,10 @@
+public import Directory
 import Kernel
 public import Logging
 import OpenSSL
 import Primitives
 public import Settings
-import Tokens
+public import Tokens
 import Webhooks
 
 /// The configuration of a gateway, complete before the first thread starts.
@@ -11,19 +12,21 @@ public struct GatewayOptions: Sendable {
   public var settings: Settings
   /// A connection string or URI of libpq.
   public var databaseURL: String
-  /// The key that signs the gateway's tokens, from the database.
+  /// The first key that signed the gateway's tokens, from the database. Others derive from it.
   public var signingSecret: [UInt8]
+  public var tokens: TokenAuthority
   /// Replacements of `{{NAME}}` in the pages.
   public var pageValues: [String: String]
   public var logger: Logger
 
   public init(
     settings: Settings, databaseURL: String, signingSecret: [UInt8],
-    pageValues: [String: String], logger: Logger
+    tokens: TokenAuthority, pageValues: [String: String], logger: Logger
   ) {
     self.settings = settings
     self.databaseURL = databaseURL
     self.signingSecret = signingSecret
+    self.tokens = tokens
     self.pageValues = pageValues
     self.logger = logger
   }
@@ -40,6 +43,7 @@ public struct GatewayOptions: Sendable {
 public struct Listening: Sendable {
   public var plain: [ListenAddress] = []
   public var secure: [ListenAddress] = []
+  public var admin: [ListenAddress] = []
 }
 
 /// The gateway could not start; `description` says why and what to do.
@@ -60,9 +64,8 @@ public enum Gateway {
     let signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
     SignalDescriptor.ignoreBrokenPipes()
     ProcessMemory.limitFreeMemory()
-    let tokens = TokenAuthority(secret: options.signingSecret)
     let certificates = try loadCertificates(options.settings)
-    let context = try GatewayContext(fit(options), tokens: tokens, certificates: certificates)
+    let context = try GatewayContext(fit(options), certificates: certificates)
     for warning in certificates?.first.warnings ?? [] { context.logger.warning("\(warning)") }
     let (listeners, addresses) = try listen(context)
     let loops = try LoopThreads.start(context, listeners)
@@ -80,6 +83,7 @@ public enum Gateway {
       "listening",
       metadata: [
         "addresses": "\(addresses.plain)", "tls": "\(addresses.secure)",
+        "admin": "\(addresses.admin)",
         "loops": "\(context.loopCount)",
       ])
     ready(addresses)
@@ -88,10 +92,22 @@ public enum Gateway {
       context, watchdog,
       by: deadline.advanced(byMilliseconds: Watchdog.loopMarginMilliseconds))
     loops.join()
+    context.readers.stop()
     try end(deliverer, context, by: deadline)
     watchdog.stop()
     watching.join()
     context.logger.info("stopped")
+  }
+
+  /// The keys of the database in the form that verifies, without those that are too short to sign.
+  /// Tokens of the first key have no `kid`, as before keys were rotated.
+  public static func tokenKeys(_ keys: [SigningKey]) -> [TokenKey] {
+    keys.compactMap { key in
+      guard key.secret.count >= TokenAuthority.secretBytesMin else { return nil }
+      return TokenKey(
+        id: key.id == SigningKey.firstID ? nil : key.id, secret: key.secret,
+        startsAt: key.startsAt, endsAt: key.endsAt)
+    }
   }
 
   /// Waits until all loops have ended. If a loop is stalled, the watchdog stays armed.
@@ -127,9 +143,11 @@ public enum Gateway {
     deliverer.join()
   }
 
-  /// Descriptors besides those of clients: PostgreSQL, webhooks and the log; and each loop's epoll,
-  /// mailbox, listeners and connections to PostgreSQL.
-  private static func ownDescriptors(loops: Int) -> Int { 112 + 8 * loops }
+  /// Descriptors besides those of clients: PostgreSQL, webhooks and the log; `ExpensiveReaders`;
+  /// and each loop's epoll, mailbox, listeners and connections to PostgreSQL.
+  private static func ownDescriptors(_ settings: Settings) -> Int {
+    114 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
+  }
 
   /// The gateway does not start with fewer connections.
   private static let connectionsLeast = 16
@@ -138,7 +156,7 @@ public enum Gateway {
   /// than clients that wait in the kernel's queue.
   private static func fit(_ options: GatewayOptions) -> GatewayOptions {
     let most = max(
-      connectionsLeast, DescriptorLimit.raise() - ownDescriptors(loops: options.loopCount))
+      connectionsLeast, DescriptorLimit.raise() - ownDescriptors(options.settings))
     guard most < options.settings.limits.connections else { return options }
     options.logger.warning(
       """
@@ -154,7 +172,7 @@ public enum Gateway {
   private static func checkDescriptors(_ settings: Settings) throws(GatewayFailure) {
     let loops = GatewayOptions.loopCount(settings)
     let connections = min(settings.limits.connections, connectionsLeast)
-    let needed = ownDescriptors(loops: loops) + connections
+    let needed = ownDescriptors(settings) + connections
     let allowed = DescriptorLimit.raise()
     guard allowed < needed else { return }
     throw GatewayFailure(
@@ -169,13 +187,29 @@ public enum Gateway {
   static func listen(_ context: GatewayContext) throws -> ([[Listener]], Listening) {
     var listeners: [[Listener]] = Array(repeating: [], count: context.loopCount)
     let isShared = context.settings.listenShared
-    let plain = try listen(on: context.settings.listen, isSecure: false, isShared, &listeners)
-    let secure = try listen(on: context.settings.tls.listen, isSecure: true, isShared, &listeners)
-    return (listeners, Listening(plain: plain, secure: secure))
+    let plain = try listen(on: context.settings.listen, .plain, isShared, &listeners)
+    let secure = try listen(on: context.settings.tls.listen, .secure, isShared, &listeners)
+    let admin = try listenForAdmin(context, &listeners)
+    return (listeners, Listening(plain: plain, secure: secure, admin: admin))
+  }
+
+  /// The default address is not essential: a second gateway on this machine starts without it.
+  private static func listenForAdmin(
+    _ context: GatewayContext, _ listeners: inout [[Listener]]
+  ) throws -> [ListenAddress] {
+    let wanted = context.settings.adminListen
+    do {
+      return try listen(on: wanted, .admin, context.settings.listenShared, &listeners)
+    } catch let failure as GatewayFailure where wanted == Settings.usualAdminListen {
+      context.logger.warning(
+        "no metrics: \(failure) Set admin_listen to another address, or to none.")
+      return []
+    }
   }
 
   private static func listen(
-    on wanted: [ListenAddress], isSecure: Bool, _ isShared: Bool, _ listeners: inout [[Listener]]
+    on wanted: [ListenAddress], _ kind: Listener.Kind, _ isShared: Bool,
+    _ listeners: inout [[Listener]]
   ) throws -> [ListenAddress] {
     var addresses: [ListenAddress] = []
     for address in wanted {
@@ -194,7 +228,7 @@ public enum Gateway {
           // Accepted sockets inherit it (tcp(7)), which saves a call for each.
           try? socket.setNoDelay()
           port = try socket.localPort()
-          listeners[index].append(Listener(socket, isSecure: isSecure))
+          listeners[index].append(Listener(socket, kind))
         } catch  where error == .addressInUse {
           throw GatewayFailure(
             description:

@@ -23,6 +23,8 @@ final class GatewayContext: Sendable {
   let admission: Admission
   let proxies: Proxies
   let hosts: Hosts
+  /// The value of Strict-Transport-Security; nil if the settings turn it off.
+  let transportSecurity: String?
   /// Nil without TLS.
   let certificates: Certificates?
   let metrics: MetricsRegistry
@@ -30,31 +32,37 @@ final class GatewayContext: Sendable {
   let pulses: [LoopPulse]
   let databaseURL: String
   let deliveries: DeliveryWorker
+  let readers: ExpensiveReaders
   let logger: Logger
 
   init(
-    _ options: GatewayOptions, tokens: TokenAuthority, certificates: Certificates? = nil
+    _ options: GatewayOptions, certificates: Certificates? = nil
   ) throws(Errno) {
     self.certificates = certificates
     settings = options.settings
+    let hsts = settings.tls.hstsSeconds
+    transportSecurity = hsts == 0 ? nil : "max-age=\(hsts)"
     loopCount = options.loopCount
     var mailboxes: [Mailbox] = []
     for _ in 0..<loopCount { mailboxes.append(try Mailbox()) }
     self.mailboxes = mailboxes
     executors = mailboxes.map { LoopExecutor(mailbox: $0) }
     assets = Assets(values: options.pageValues)
+    let tokens = options.tokens
     self.tokens = tokens
     let pulses = mailboxes.map { _ in LoopPulse() }
     self.pulses = pulses
-    let services = LoopServices(mailboxes: mailboxes, pulses: pulses)
+    readers = try ExpensiveReaders(
+      url: options.databaseURL, count: settings.limits.expensiveReaders,
+      seconds: settings.limits.expensiveSeconds, logger: options.logger)
+    let services = LoopServices(mailboxes: mailboxes, pulses: pulses, readers: readers)
     var apiOptions = APIOptions()
     apiOptions.onResume = { services.resumed() }
     apiOptions.publicURL = settings.publicURL
     apiOptions.allowedOrigins = settings.allowedOrigins
     apiOptions.visitorTokenSeconds = settings.tokens.visitorSeconds
     apiOptions.operatorTokenSeconds = settings.tokens.operatorSeconds
-    apiOptions.rates.widgetTokens = APIOptions.Rate(
-      burst: settings.limits.tokensPerAddress, perMinute: settings.limits.tokensPerAddress)
+    apiOptions.use(settings.limits)
     let logger = options.logger
     let secrets = SecretBox(
       configured: settings.credentialsKeys, signingKey: options.signingSecret)
@@ -65,10 +73,15 @@ final class GatewayContext: Sendable {
       DeliveryOptions(
         databaseURL: options.databaseURL, addressGuard: apiOptions.webhookGuard, secrets: secrets,
         timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
-        schedule: RetrySchedule(
-          firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
+        schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
     apiOptions.report = { logger.error("\($0)") }
+    apiOptions.onSecurityEvent = { event in
+      logger.log(
+        level: event.isRefusal ? .warning : .notice, "\(event.name)",
+        metadata: Dictionary(
+          event.fields.map { ($0.name, .string($0.value)) }, uniquingKeysWith: { old, _ in old }))
+    }
     // The first request should not pay for it.
     API.prepare()
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
@@ -84,7 +97,8 @@ final class GatewayContext: Sendable {
         version7At: SystemClock.wallTime(),
         randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64()))
     maintenance = Maintenance(
-      database: services, botJob: botJob, mailboxes: mailboxes, peers: peers)
+      database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
+      mailboxes: mailboxes, peers: peers, logger: logger)
     admission = Admission(settings)
     proxies = Proxies(settings)
     hosts = Hosts(settings)

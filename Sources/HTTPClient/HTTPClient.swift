@@ -1,7 +1,7 @@
 /// HTTP requests to external servers with libcurl: many at a time, driven by one thread.
 ///
-/// This target is the only importer of libcurl. It sends POST requests, and returns the status and
-/// the first bytes of the body. HTTPS certificates are verified, redirects are not followed, and
+/// This target is the only importer of libcurl. It sends POST requests, and returns the status;
+/// bodies are discarded. HTTPS certificates are verified, redirects are not followed, and
 /// proxies and passwords of the environment are ignored.
 ///
 /// `admits` checks every address when its socket is created, so after name resolution: no
@@ -28,8 +28,7 @@ public struct HTTPPost: Sendable {
 
 /// The result of a request.
 public enum HTTPOutcome: Sendable, Equatable {
-  /// The server answered; `text` is the start of the body, at most `HTTPClient.bodyBytes`.
-  case answered(status: Int, text: [UInt8])
+  case answered(status: Int)
   /// `admits` refused all addresses of the host.
   case refused(IPAddress)
   /// No answer; the reason is libcurl's message.
@@ -37,7 +36,7 @@ public enum HTTPOutcome: Sendable, Equatable {
 }
 
 public struct HTTPClient: ~Copyable {
-  /// Bytes of the body to read; then the connection is closed.
+  /// Bytes of the body to read and discard; then the connection is closed.
   public static let bodyBytes = 4_096
   /// Connections kept open for later requests.
   static let connectionsKept = 16

@@ -11,7 +11,7 @@ import Kernel
   private let admits: @Sendable (PeerAddress) -> Bool
   private let headers: UnsafeMutablePointer<curl_slist>?
   private let body: UnsafeMutableBufferPointer<CChar>
-  private var answer: [UInt8] = []
+  private var bytesRead = 0
   private var refused: IPAddress?
 
   /// Nil when libcurl rejects the request.
@@ -51,7 +51,7 @@ import Kernel
     let status = unsafe chirrup_curl_status(raw)
     // An answer counts even if we stopped reading its body.
     if result == CURLE_OK || result == CURLE_WRITE_ERROR && status > 0 {
-      return .answered(status: status, text: answer)
+      return .answered(status: status)
     }
     if let refused { return .refused(refused) }
     // SAFETY: a constant text of libcurl.
@@ -74,10 +74,10 @@ import Kernel
     return false
   }
 
-  fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let room = HTTPClient.bodyBytes - answer.count
-    unsafe answer.append(contentsOf: bytes.prefix(room))
-    return bytes.count <= room
+  /// Whether to read on.
+  fileprivate func discard(_ count: Int) -> Bool {
+    bytesRead += count
+    return bytesRead <= HTTPClient.bodyBytes
   }
 }
 
@@ -89,10 +89,9 @@ private let openSocket: curl_opensocket_callback = { owner, _, address in
   return unsafe transfer.opens(address) ? chirrup_curl_open(address) : -1
 }
 
-private let writeAnswer: curl_write_callback = { bytes, size, count, owner in
-  guard let owner = unsafe owner, let bytes = unsafe bytes else { return 0 }
-  // SAFETY: as above; libcurl lends `size * count` bytes.
+private let writeAnswer: curl_write_callback = { _, size, count, owner in
+  guard let owner = unsafe owner else { return 0 }
+  // SAFETY: as above.
   let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
-  let lent = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-  return unsafe transfer.append(lent) ? size * count : 0
+  return transfer.discard(size * count) ? size * count : 0
 }

@@ -172,18 +172,23 @@ enum Adoption {
     -- Takes back what default privileges gave to other roles on a table that Chirrup has created.
     CREATE OR REPLACE FUNCTION chirrup_seal(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
     DECLARE
+      target oid := to_regclass(wanted);
       item record;
     BEGIN
       IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = wanted AND kind = 'found') THEN
         RETURN;
       END IF;
+      -- The table, and the sequences that belong to it.
       FOR item IN
         SELECT DISTINCT c.oid::regclass AS name, c.relkind, acl.grantee
-        FROM pg_class c, aclexplode(c.relacl) AS acl
-        WHERE (c.oid = to_regclass(wanted) OR c.relkind = 'S' AND EXISTS (SELECT FROM pg_depend
-            WHERE objid = c.oid AND refobjid = to_regclass(wanted) AND deptype IN ('a', 'i')))
-          AND acl.grantee NOT IN (c.relowner, coalesce(to_regrole('chirrup_reader')::oid, 0) )
-          OR c.oid = to_regclass(wanted) AND acl.grantee = 0
+        FROM (SELECT target AS oid UNION ALL SELECT objid FROM pg_depend
+            WHERE classid = 'pg_class'::regclass AND refclassid = 'pg_class'::regclass
+              AND refobjid = target AND deptype IN ('a', 'i')) AS made
+        JOIN pg_class c USING (oid) CROSS JOIN LATERAL aclexplode(c.relacl) AS acl
+        WHERE (c.oid = target OR c.relkind = 'S')
+          AND acl.grantee NOT IN (c.relowner, coalesce(to_regrole('chirrup_reader')::oid, 0),
+            coalesce(to_regrole('chirrup_gateway')::oid, 0))
+          OR c.oid = target AND acl.grantee = 0
       LOOP
         EXECUTE format('REVOKE ALL ON %s %s FROM %s',
           CASE item.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, item.name,

@@ -6,6 +6,7 @@
 ///     -- loses: all session data                      the data that reverting destroys
 ///     -- was: 60c1f3dd3a87e2b1                        checksums of earlier texts with this result
 ///     -- step: the constraints are checked            ends the transaction and begins the next
+///     -- locks: chats, workspaces IN … MODE          of the step, or of `down`: see `TableLocks`
 ///     -- batches: messages into their sessions        begins a data move in batches, see `Step`
 public struct Migration: Sendable, Equatable {
   /// The part of a migration that runs as one transaction. A migration without `-- step` lines has
@@ -17,11 +18,16 @@ public struct Migration: Sendable, Equatable {
     /// returns 0.
     public var isBatched: Bool
     public var statements: [Statement]
+    public var locks: TableLocks
 
-    public init(title: String = "", isBatched: Bool = false, statements: [Statement]) {
+    public init(
+      title: String = "", isBatched: Bool = false, statements: [Statement],
+      locks: TableLocks = TableLocks()
+    ) {
       self.title = title
       self.isBatched = isBatched
       self.statements = statements
+      self.locks = locks
     }
   }
 
@@ -31,6 +37,7 @@ public struct Migration: Sendable, Equatable {
   public var loses: String?
   public var steps: [Step]
   public var down: [Statement]
+  public var downLocks = TableLocks()
   /// The checksums of earlier texts of this file that led to the same schema.
   public var formerChecksums: [String] = []
 
@@ -68,9 +75,20 @@ public struct Migration: Sendable, Equatable {
 
   /// The tables that its statements create unless they exist.
   var createdTables: [String] {
-    up.flatMap { statement in
-      statement.text.matches(of: /CREATE TABLE IF NOT EXISTS ([a-z_]+)/).map { String($0.1) }
+    let start = "CREATE TABLE IF NOT EXISTS "
+    return up.filter { $0.text.hasPrefix(start) }.map { statement in
+      String(statement.text.dropFirst(start.count).prefix { $0.isLetter || $0 == "_" })
     }
+  }
+
+  /// The indexes that its statements create unless they exist, without those for which an index of
+  /// the owner's gives up its name.
+  var createdIndexes: [String] {
+    let text = up.map(\.text).joined(separator: "\n")
+    let yielded = Set(
+      text.matches(of: /chirrup_yield\('[a-z_]+', '([a-z_]+)'/).map { String($0.1) })
+    return text.matches(of: /INDEX IF NOT EXISTS ([a-z_]+)/).map { String($0.1) }
+      .filter { !yielded.contains($0) }
   }
 
   func matches(_ checksum: String) -> Bool {
@@ -95,6 +113,7 @@ public struct Migration: Sendable, Equatable {
       summary: head.first.map { String($0.dropFirst(3)) } ?? "", loses: header("loses"),
       down: ScriptReader.statements(
         of: lines[divider...].joined(separator: "\n"), firstLine: divider + 1))
+    downLocks = TableLocks(in: lines[divider...])
     formerChecksums = header("was")?.split(separator: " ").map { String($0) } ?? []
     steps = Migration.steps(of: Array(lines[..<divider]))
     if let broken = steps.first(where: { $0.isBatched && $0.statements.count != 2 }) {
@@ -112,7 +131,8 @@ public struct Migration: Sendable, Equatable {
       Step(
         title: title, isBatched: isBatched,
         statements: ScriptReader.statements(
-          of: lines[start..<index].joined(separator: "\n"), firstLine: start + 1))
+          of: lines[start..<index].joined(separator: "\n"), firstLine: start + 1),
+        locks: TableLocks(in: lines[start..<index]))
     }
     for (index, line) in lines.enumerated() {
       guard line.hasPrefix("-- step: ") || line.hasPrefix("-- batches: ") else { continue }

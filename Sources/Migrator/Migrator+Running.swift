@@ -4,25 +4,30 @@ import Postgres
 /// batches.
 extension Migrator {
   func apply(
-    _ migration: Migration, number: Int, of count: Int, _ report: (Event) -> Void
+    _ migration: Migration, number: Int, of count: Int, _ locks: inout LockObserver,
+    _ report: (Event) -> Void
   ) throws(MigrationFailure) {
     report(.began(revision: migration.revision, number: number, of: count))
     let clock = ContinuousClock()
     let start = clock.now
     let created = try missingTables(of: migration)
     for step in migration.steps.dropLast() {
-      try run(step, of: migration, sealing: created, report)
+      try run(step, of: migration, sealing: created, &locks, report)
     }
     let last = migration.steps.last ?? Migration.Step(statements: [])
-    if last.isBatched { try run(last, of: migration, report) }
+    if last.isBatched { try run(last, of: migration, &locks, report) }
     try retryingLocks(report) { () throws(MigrationFailure) in
+      locks.begin()
       if !last.isBatched {
+        try lock(last.locks)
         for statement in last.statements { try run(statement, of: migration, report) }
         try seal(created)
       }
       try run(record(migration, milliseconds: (clock.now - start).milliseconds))
       try run(Query("DELETE FROM chirrup_begun WHERE revision = $1", [.text(migration.revision)]))
+      try locks.observe(self)
     }
+    locks.end(last.title.isEmpty ? migration.revision : last.title, report)
     report(
       .finished(revision: migration.revision, milliseconds: (clock.now - start).milliseconds))
   }
@@ -34,6 +39,7 @@ extension Migrator {
     let clock = ContinuousClock()
     let start = clock.now
     try retryingLocks(report) { () throws(MigrationFailure) in
+      try lock(migration.downLocks)
       for statement in migration.down { try run(statement, of: migration, report) }
       try run(
         Query("DELETE FROM chirrup_migrations WHERE revision = $1", [.text(migration.revision)]))
@@ -60,24 +66,31 @@ extension Migrator {
   /// last one records that the migration has begun.
   private func run(
     _ step: Migration.Step, of migration: Migration, sealing created: [String] = [],
-    _ report: (Event) -> Void
+    _ locks: inout LockObserver, _ report: (Event) -> Void
   ) throws(MigrationFailure) {
-    if step.isBatched { return try move(step, of: migration, report) }
+    if step.isBatched { return try move(step, of: migration, &locks, report) }
     try retryingLocks(report) { () throws(MigrationFailure) in
+      locks.begin()
+      try lock(step.locks)
       for statement in step.statements { try run(statement, of: migration, report) }
       try seal(created)
       try run(
         Query(
           "INSERT INTO chirrup_begun (revision) VALUES ($1) ON CONFLICT DO NOTHING",
           [.text(migration.revision)]))
+      try locks.observe(self)
     }
+    locks.end(step.title.isEmpty ? migration.revision : step.title, report)
   }
 
-  /// The tables that the migration will create.
+  /// The tables that the migration will create: another schema of search_path may have one of that
+  /// name.
   func missingTables(of migration: Migration) throws(MigrationFailure) -> [String] {
     var names: [String] = []
     for name in migration.createdTables {
-      let rows = try run(Query("SELECT to_regclass($1) IS NULL", [.text(name)]))
+      let rows = try run(
+        Query(
+          "SELECT to_regclass(format('%I.%I', current_schema(), $1::text)) IS NULL", [.text(name)]))
       if rows.bool(0, 0) == true { names.append(name) }
     }
     return names
@@ -91,7 +104,8 @@ extension Migrator {
   /// Commits each batch before the next begins: readers see every row at all times, and an
   /// interruption loses one batch.
   private func move(
-    _ step: Migration.Step, of migration: Migration, _ report: (Event) -> Void
+    _ step: Migration.Step, of migration: Migration, _ locks: inout LockObserver,
+    _ report: (Event) -> Void
   ) throws(MigrationFailure) {
     let total = try number(step.statements[0], of: migration, report)
     let clock = ContinuousClock()
@@ -100,8 +114,12 @@ extension Migrator {
     while true {
       var moved: Int64 = 0
       try retryingLocks(report) { () throws(MigrationFailure) in
+        locks.begin()
+        try lock(step.locks)
         moved = try number(step.statements[1], of: migration, report)
+        try locks.observe(self)
       }
+      locks.end(step.title, report)
       if moved <= 0 { return }
       progress.rowsDone += moved
       progress.milliseconds = (clock.now - start).milliseconds

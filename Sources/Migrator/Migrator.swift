@@ -18,14 +18,17 @@ public struct Migrator {
     /// A notice of the migration itself (`RAISE NOTICE`).
     case notice(String)
     case finished(revision: String, milliseconds: Int64)
+    /// A transaction ended, and with it these locks on tables that existed before `up`.
+    case locked(step: String, [HeldLock])
     /// A first run failed and these revisions were reverted: the database is as it was.
     case undone([String])
   }
 
-  /// How long a step waits for a lock. Readers of the table queue behind it for as long.
-  static let lockMilliseconds = 1_000
+  /// How long a step waits for a lock. Readers of the table queue behind it for as long. Shorter
+  /// than PostgreSQL's `deadlock_timeout` (1 s), after which it would end somebody's statement.
+  static let lockMilliseconds = 500
   /// Attempts at a step whose table is locked.
-  static let lockAttempts = 60
+  static let lockAttempts = 120
 
   let connection: BlockingConnection
   let chain: Chain
@@ -123,9 +126,10 @@ public struct Migrator {
       let obstacles = try examine().filter(\.isObstacle)
       guard obstacles.isEmpty else { throw .notAdoptable(obstacles) }
       do throws(MigrationFailure) {
+        var locks = try LockObserver(self)
         try prepareBookkeeping()
         for (index, migration) in migrations.enumerated() {
-          try apply(migration, number: index + 1, of: migrations.count, report)
+          try apply(migration, number: index + 1, of: migrations.count, &locks, report)
         }
       } catch {
         if plan.isUntouched { try undo(after: error, report) }
@@ -146,7 +150,7 @@ public struct Migrator {
       for (index, migration) in applied.enumerated() {
         try revert(migration, number: index + 1, of: applied.count) { _ in }
       }
-      try removeBookkeeping()
+      try removeBookkeeping(report)
       report(.undone(applied.map(\.revision)))
     } catch {
       report(.notice("The earlier steps could not be reverted: \(error)"))
@@ -154,8 +158,9 @@ public struct Migrator {
     }
   }
 
-  private func removeBookkeeping() throws(MigrationFailure) {
+  private func removeBookkeeping(_ report: (Event) -> Void) throws(MigrationFailure) {
     try transaction { () throws(MigrationFailure) in try execute(Bookkeeping.removal) }
+    try DatabaseRoles(self).remove(report)
   }
 
   /// Reverts every migration after `target` (`none`: all) and returns them, newest first. Data is
@@ -167,14 +172,14 @@ public struct Migrator {
     try underLock(report) { () throws(MigrationFailure) in
       let migrations = try status().downward(to: target)
       guard !migrations.isEmpty else {
-        if target == "none" { try removeBookkeeping() }
+        if target == "none" { try removeBookkeeping(report) }
         return []
       }
       try prepareBookkeeping()
       for (index, migration) in migrations.enumerated() {
         try revert(migration, number: index + 1, of: migrations.count, report)
       }
-      if target == "none" { try removeBookkeeping() }
+      if target == "none" { try removeBookkeeping(report) }
       return migrations
     }
   }

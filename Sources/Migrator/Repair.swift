@@ -37,7 +37,8 @@ extension Migrator {
           remedy: "they are created"))
     }
     findings += try handmade(differences)
-    if let fault = try readerFault() { findings.append(fault) }
+    let rolesFault = try DatabaseRoles(self).fault(besides: missing)
+    for fault in [try readerFault(), rolesFault].compactMap({ $0 }) { findings.append(fault) }
     let pending = plan.pending
     if !pending.isEmpty {
       findings.append(
@@ -150,10 +151,14 @@ extension Migrator {
         if !isWanted, migration.revision.hasSuffix("_row_security") {
           isWanted = try readerFault() != nil
         }
+        if !isWanted, migration.revision.hasSuffix("_bind_roles") {
+          isWanted = try DatabaseRoles(self).fault() != nil
+        }
         if isWanted { migrations.append(migration) }
       }
+      var locks = try LockObserver(self)
       for (index, migration) in migrations.enumerated() {
-        try apply(migration, number: index + 1, of: migrations.count, report)
+        try apply(migration, number: index + 1, of: migrations.count, &locks, report)
       }
       return try compareSchema(with: chain.migrations)
     }

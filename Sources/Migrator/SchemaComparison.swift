@@ -98,6 +98,16 @@ extension Migrator {
   private func expectedSchema(
     of migrations: [Migration]
   ) throws(MigrationFailure) -> [Key: String] {
+    try withExpectedSchema(of: migrations) { () throws(MigrationFailure) in
+      try readSchema("'chirrup_expected'")
+    }
+  }
+
+  /// Runs `body` in a transaction whose current schema these migrations have just created, and
+  /// rolls it back.
+  func withExpectedSchema<Result>(
+    of migrations: [Migration], _ body: () throws(MigrationFailure) -> Result
+  ) throws(MigrationFailure) -> Result {
     try execute("BEGIN")
     defer { try? execute("ROLLBACK") }
     try execute("SET LOCAL client_min_messages = error")
@@ -106,12 +116,14 @@ extension Migrator {
     try execute(Bookkeeping.script)
     try execute("SET LOCAL client_min_messages = error")
     for migration in migrations {
+      let created = migration.createdTables
       // Data moves are skipped: the tables are empty.
       for step in migration.steps where !step.isBatched {
         for statement in step.statements { try execute(statement.text) }
       }
+      try seal(created)
     }
-    return try readSchema("'chirrup_expected'")
+    return try body()
   }
 
   /// Reads the definitions of a schema's objects, by kind and name.
@@ -178,7 +190,8 @@ extension Migrator {
     FROM tables t JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped
     UNION ALL
     SELECT 'constraint', relname, conname, replace(pg_get_constraintdef(c.oid), prefix, '')
-    FROM tables t JOIN pg_constraint c ON conrelid = t.oid
+    -- From PostgreSQL 18 on, NOT NULL is a constraint too; here it belongs to its column.
+    FROM tables t JOIN pg_constraint c ON conrelid = t.oid AND contype <> 'n'
     UNION ALL
     SELECT 'index', relname, i.name, replace(replace(pg_get_indexdef(i.oid), prefix, ''),
       'INDEX ' || quote_ident(i.name) || ' ON', 'INDEX ON')

@@ -37,7 +37,10 @@ extension Migrator {
       Check(
         name: "row security applies to the gateway's readers", passed: fault == nil,
         figures: fault.map { "\($0)" } ?? "they run as chirrup_reader"))
-    checks.append(try privilegesCheck())
+    let roles = DatabaseRoles(self)
+    let rights = plan.pending.isEmpty ? try roles.rightsDifference() : ([], [])
+    checks.append(try roles.check(lacking: plan.pending.isEmpty ? rights.0 : nil))
+    checks.append(try privilegesCheck(surplus: rights.1))
     try execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     defer { try? execute("ROLLBACK") }
     for query in Migrator.dataChecks { checks.append(try check(query)) }

@@ -14,8 +14,11 @@ public struct QueryConnection: ~Copyable {
   public static let queriesMax = 1_024
   /// A query that was not sent within this time is answered with `unavailable`.
   public static let waitMilliseconds: Int64 = 5_000
-  /// The connection is closed when the server does not answer for this time.
-  static let silenceMilliseconds: Int64 = 15_000
+  /// A statement is cancelled after this time, unless `init` says otherwise.
+  public static let statementMillisecondsDefault: Int64 = 10_000
+  /// The connection is closed when the server does not answer for this time beyond the limit of a
+  /// statement.
+  static let silenceMilliseconds: Int64 = 5_000
   static let connectMilliseconds: Int64 = 5_000
 
   private enum Phase { case down, connecting, preparing, ready }
@@ -43,6 +46,7 @@ public struct QueryConnection: ~Copyable {
   }
 
   private let url: String
+  private let statementMilliseconds: Int64
   private var pq: PQConnection?
   private var phase = Phase.down
   private var backoff: Backoff
@@ -80,9 +84,16 @@ public struct QueryConnection: ~Copyable {
 
   /// Connects at the first `advance`.
   ///
-  /// - Parameter listen: a LISTEN statement, sent on each new connection.
-  public init(url: String, seed: UInt64 = 0, listen: StaticString? = nil) {
+  /// - Parameters:
+  ///   - listen: a LISTEN statement, sent on each new connection.
+  ///   - statementMilliseconds: the server cancels a statement after this time
+  ///     (`statement_timeout`).
+  public init(
+    url: String, seed: UInt64 = 0, listen: StaticString? = nil,
+    statementMilliseconds: Int64 = statementMillisecondsDefault
+  ) {
     self.url = url
+    self.statementMilliseconds = statementMilliseconds
     notifications = Notifications(statement: listen)
     backoff = Backoff(firstMilliseconds: 50, lastMilliseconds: 1_000, seed: seed)
   }
@@ -101,11 +112,15 @@ public struct QueryConnection: ~Copyable {
     case .down, .connecting: next = deadline
     case .preparing, .ready:
       if let oldest = sent.first {
-        next = oldest.at.advanced(byMilliseconds: QueryConnection.silenceMilliseconds)
+        next = oldest.at.advanced(byMilliseconds: silenceMilliseconds)
       }
     }
     if let oldest = waiting.first { next = min(next, oldest.expiry) }
     return next
+  }
+
+  private var silenceMilliseconds: Int64 {
+    statementMilliseconds + QueryConnection.silenceMilliseconds
   }
 
   /// Adds a query; false when the queue is full. `takeAnswer` returns its answer.
@@ -245,18 +260,19 @@ public struct QueryConnection: ~Copyable {
     }
   }
 
-  /// With `$1` they end with the transaction. A plan made while a table was empty is kept after it
-  /// has grown, so sequential scans are disabled; their cost would enable the JIT compiler, so that
-  /// is disabled too.
+  /// With `$1` they end with the transaction; `$2` is `statement_timeout`. A plan made while a
+  /// table was empty is kept after it has grown, so sequential scans are disabled; their cost would
+  /// enable the JIT compiler, so that is disabled too.
   package static let settings: SQL = """
     SELECT set_config('enable_seqscan', 'off', $1), set_config('jit', 'off', $1),
-      set_config('statement_timeout', '10000', $1),
+      set_config('statement_timeout', $2, $1),
       set_config('idle_in_transaction_session_timeout', '10000', $1)
     """
 
   private func applySettings() -> Bool {
     var parameters = ParameterBuffer()
     parameters.append(.bool(isPooled))
+    parameters.append(.text(String(statementMilliseconds)))
     return pq?.execute(text: QueryConnection.settings, parameters) ?? false
   }
 
@@ -302,7 +318,7 @@ public struct QueryConnection: ~Copyable {
     }
     flush(now)
     if let oldest = sent.first,
-      now.milliseconds(since: oldest.at) >= QueryConnection.silenceMilliseconds
+      now.milliseconds(since: oldest.at) >= silenceMilliseconds
     {
       disconnect(now, "the server does not answer")
     }

@@ -18,4 +18,6 @@ public struct SQLState: Hashable, Sendable {
   public static let uniqueViolation = SQLState("23505")
   public static let foreignKeyViolation = SQLState("23503")
   public static let readOnlyTransaction = SQLState("25006")
+  /// `statement_timeout` has passed, or an administrator has cancelled the statement.
+  public static let queryCanceled = SQLState("57014")
 }

@@ -32,23 +32,45 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
   public var keyCount: Int { buckets.count }
   private var full: Int64 { Int64(burst) * RateTable.partsPerEvent }
 
+  /// The state of a bucket after an attempt to take an event.
+  public struct Level: Sendable, Equatable {
+    /// 0 if the event was taken, else the seconds after which one is free.
+    public var waitSeconds: Int
+    /// Events that are allowed at once now.
+    public var remaining: Int
+    /// Seconds until the whole burst is allowed again.
+    public var secondsUntilFull: Int
+  }
+
   /// Takes one event for `key` and returns 0, or the seconds after which one is free.
   ///
   /// `now` may come from any clock, always the same one. A clock that is set back neither adds nor
   /// removes tokens.
   public mutating func take(_ key: Key, atMilliseconds now: Int64) -> Int {
-    guard perMinute > 0 else { return 0 }
+    takeLevel(key, atMilliseconds: now)?.waitSeconds ?? 0
+  }
+
+  /// The same with the bucket's state; nil if there is no limit.
+  public mutating func takeLevel(_ key: Key, atMilliseconds now: Int64) -> Level? {
+    guard perMinute > 0 else { return nil }
     if buckets[key] == nil, buckets.count >= keysMax { makeRoom(now) }
     var bucket = buckets[key] ?? Bucket(parts: full, filledAt: now)
     bucket.parts = parts(of: bucket, now)
     bucket.filledAt = now
     defer { buckets[key] = bucket }
+    var wait = 0
     if bucket.parts >= RateTable.partsPerEvent {
       bucket.parts -= RateTable.partsPerEvent
-      return 0
+    } else {
+      wait = seconds(toRefill: RateTable.partsPerEvent - bucket.parts)
     }
-    let milliseconds =
-      (RateTable.partsPerEvent - bucket.parts + Int64(perMinute) - 1) / Int64(perMinute)
+    return Level(
+      waitSeconds: wait, remaining: Int(bucket.parts / RateTable.partsPerEvent),
+      secondsUntilFull: seconds(toRefill: full - bucket.parts))
+  }
+
+  private func seconds(toRefill parts: Int64) -> Int {
+    let milliseconds = (parts + Int64(perMinute) - 1) / Int64(perMinute)
     return Int((milliseconds + 999) / 1000)
   }
 

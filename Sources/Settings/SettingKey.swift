@@ -3,14 +3,18 @@
 /// command-line flag are derived.
 public enum SettingKey: String, CaseIterable, Sendable {
   case listen
+  case adminListen = "admin_listen"
   case listenShared = "listen_shared"
   case tlsListen = "tls.listen"
   case tlsCertificates = "tls.certificates"
   case tlsKeys = "tls.keys"
   case tlsCompactRecords = "tls.compact_records"
+  case tlsHSTSSeconds = "tls.hsts_seconds"
   case publicURL = "public_url"
   case databaseURL = "database_url"
   case databaseDirectURL = "database_direct_url"
+  case migrationsURL = "migrations_url"
+  case user
   case dataDirectory = "data_dir"
   case loops
   case logLevel = "log.level"
@@ -26,6 +30,21 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case connectsPerAddress = "limits.connects_per_address"
   case hellosPerAddress = "limits.hellos_per_address"
   case tokensPerAddress = "limits.tokens_per_address"
+  case requestsPerMember = "limits.requests_per_member"
+  case requestsPerKey = "limits.requests_per_key"
+  case requestsPerVisitor = "limits.requests_per_visitor"
+  case requestsPerWorkspace = "limits.requests_per_workspace"
+  case sendsPerVisitor = "limits.sends_per_visitor"
+  case sendsPerAddress = "limits.sends_per_address"
+  case sendsPerWorkspace = "limits.sends_per_workspace"
+  case storedMebibytesPerVisitor = "limits.stored_mebibytes_per_visitor"
+  case storedMebibytesPerAddress = "limits.stored_mebibytes_per_address"
+  case storedMebibytesPerWorkspace = "limits.stored_mebibytes_per_workspace"
+  case conversationsPerVisitor = "limits.conversations_per_visitor"
+  case newVisitorsPerWorkspace = "limits.new_visitors_per_workspace"
+  case expensiveReaders = "limits.expensive_readers"
+  case expensivePerWorkspace = "limits.expensive_per_workspace"
+  case expensiveSeconds = "limits.expensive_seconds"
   case exemptAddresses = "limits.exempt_addresses"
   case trustedProxies = "trusted_proxies"
   case proxyProtocol = "proxy_protocol"
@@ -60,8 +79,14 @@ public enum SettingKey: String, CaseIterable, Sendable {
 
   /// Whether error messages must not quote the value, since it may contain a password.
   var isSecret: Bool {
-    self == .databaseURL || self == .databaseDirectURL || self == .credentialsKey
+    switch self {
+    case .databaseURL, .databaseDirectURL, .migrationsURL, .credentialsKey: true
+    default: false
+    }
   }
+
+  /// The variable with the path of a file that contains the value, for secrets.
+  var fileVariableName: String { environmentName + "_FILE" }
 
   /// The accepted range; nil for settings that are no numbers.
   var range: ClosedRange<Int>? {
@@ -71,8 +96,15 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .warmSessions: 256...1_000_000
     case .recentMebibytes: 1...65_536
     case .connectionsPerAddress, .connectionsPerVisitor, .connectionsPerWorkspace,
-      .handshakesPerAddress, .connectsPerAddress, .hellosPerAddress, .tokensPerAddress:
+      .handshakesPerAddress, .connectsPerAddress, .hellosPerAddress, .tokensPerAddress,
+      .requestsPerMember, .requestsPerKey, .requestsPerVisitor, .requestsPerWorkspace,
+      .sendsPerVisitor, .sendsPerAddress, .sendsPerWorkspace, .storedMebibytesPerVisitor,
+      .storedMebibytesPerAddress, .storedMebibytesPerWorkspace, .conversationsPerVisitor,
+      .newVisitorsPerWorkspace:
       0...1_000_000
+    case .expensiveReaders, .expensivePerWorkspace: 1...64
+    case .expensiveSeconds: 1...300
+    case .tlsHSTSSeconds: 0...63_072_000
     case .visitorTokenSeconds, .operatorTokenSeconds: 60...86_400
     case .compressionWindowBits: 9...15
     case .compressionMemoryLevel, .compressionLevel: 1...9
@@ -90,13 +122,15 @@ public enum SettingKey: String, CaseIterable, Sendable {
     return switch self {
     case .listen, .tlsListen:
       "none, or up to 16 different addresses such as 127.0.0.1:8080, [::1]:8080, localhost:8080"
+    case .adminListen: "none, listen, or up to 16 different addresses such as 127.0.0.1:9180"
+    case .user: "the name of a user of this system, not root"
     case .tlsCertificates:
       "up to 64 paths of PEM files, each a chain that begins with the server's certificate"
     case .tlsKeys:
       "one path of a PEM file for each certificate, in the same order, or none if each key is in "
         + "its certificate's file"
     case .publicURL: "a URL such as https://chat.example.com, without query and fragment"
-    case .databaseURL, .databaseDirectURL:
+    case .databaseURL, .databaseDirectURL, .migrationsURL:
       "postgresql://user:password@host:5432/name or host=… dbname=…"
     case .dataDirectory: "the path of a directory"
     case .logLevel: LogLevel.allCases.map(\.rawValue).joined(separator: ", ")

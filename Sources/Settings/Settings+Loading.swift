@@ -12,6 +12,7 @@ extension Settings {
   ) async throws(SettingsFault) -> (settings: Settings, warnings: [String]) {
     let sources = try await SettingsSources(flags: flags, environment: environment, file: file)
     var check = SettingsCheck(sources: sources)
+    check.problems = sources.secretProblems
     for name in sources.unknownKeys {
       let meant = suggestion(for: name, among: SettingKey.allCases.map(\.rawValue))
       check.problems.append(
@@ -36,31 +37,25 @@ extension Settings {
   private init(reading check: inout SettingsCheck) {
     self.init()
     check.list(.listen, into: &listen, none: "none") { parseListen($0) }
+    if check.sources.text(for: .adminListen)?.text == "listen" {
+      adminIsPublic = true
+      adminListen = []
+    } else {
+      check.list(.adminListen, into: &adminListen, none: "none") { parseListen($0) }
+    }
     check.list(.tlsListen, into: &tls.listen, none: "none") { parseListen($0) }
     check.list(.tlsCertificates, into: &tls.certificates) { parsePath($0) }
     check.list(.tlsKeys, into: &tls.keys) { parsePath($0) }
+    check.number(.tlsHSTSSeconds, into: &tls.hstsSeconds)
     check.value(.tlsCompactRecords, into: &tls.compactRecords) { parseBoolean($0) }
     check.optional(.publicURL, into: &publicURL) { parsePublicURL($0) }
-    check.optional(.databaseURL, into: &databaseURL) { isConnectionString($0) ? $0 : nil }
-    check.optional(.databaseDirectURL, into: &databaseDirectURL) {
-      isConnectionString($0) ? $0 : nil
-    }
+    readDatabase(&check)
+    check.optional(.user, into: &user) { parseUser($0) }
     check.value(.dataDirectory, into: &dataDirectory) { $0.utf8.contains(0) ? nil : $0 }
     check.number(.loops, into: &loops)
     check.value(.logLevel, into: &log.level) { LogLevel(rawValue: $0.lowercased()) }
     check.value(.logFormat, into: &log.format) { LogFormat(rawValue: $0.lowercased()) }
-    check.number(.connections, into: &limits.connections)
-    check.number(.warmSessions, into: &limits.warmSessions)
-    check.number(.recentMebibytes, into: &limits.recentMebibytes)
-    check.number(.connectionsPerAddress, into: &limits.connectionsPerAddress)
-    check.number(.connectionsPerVisitor, into: &limits.connectionsPerVisitor)
-    check.number(.connectionsPerWorkspace, into: &limits.connectionsPerWorkspace)
-    check.number(.handshakes, into: &limits.handshakes)
-    check.number(.handshakesPerAddress, into: &limits.handshakesPerAddress)
-    check.number(.connectsPerAddress, into: &limits.connectsPerAddress)
-    check.number(.hellosPerAddress, into: &limits.hellosPerAddress)
-    check.number(.tokensPerAddress, into: &limits.tokensPerAddress)
-    check.list(.exemptAddresses, into: &limits.exemptAddresses, none: "none") { parseRange($0) }
+    readLimits(&check)
     check.list(.trustedProxies, into: &trustedProxies, none: "none") { parseRange($0) }
     check.value(.proxyProtocol, into: &proxyProtocol) { parseBoolean($0) }
     check.list(.allowedHosts, into: &allowedHosts) { parseHost($0) }
@@ -86,12 +81,54 @@ extension Settings {
     check.value(.demo, into: &demo) { parseBoolean($0) }
     checkListeners(&check)
     checkCounts(&check)
-    if databaseDirectURL != nil, databaseURL == nil {
-      check.refuse(.databaseDirectURL, because: "it requires database_url")
-    }
     if proxyProtocol, trustedProxies.isEmpty {
       check.refuse(
         .proxyProtocol, because: "it requires trusted_proxies, which is empty")
+    }
+  }
+
+  private mutating func readLimits(_ check: inout SettingsCheck) {
+    check.number(.connections, into: &limits.connections)
+    check.number(.warmSessions, into: &limits.warmSessions)
+    check.number(.recentMebibytes, into: &limits.recentMebibytes)
+    check.number(.connectionsPerAddress, into: &limits.connectionsPerAddress)
+    check.number(.connectionsPerVisitor, into: &limits.connectionsPerVisitor)
+    check.number(.connectionsPerWorkspace, into: &limits.connectionsPerWorkspace)
+    check.number(.handshakes, into: &limits.handshakes)
+    check.number(.handshakesPerAddress, into: &limits.handshakesPerAddress)
+    check.number(.connectsPerAddress, into: &limits.connectsPerAddress)
+    check.number(.hellosPerAddress, into: &limits.hellosPerAddress)
+    check.number(.tokensPerAddress, into: &limits.tokensPerAddress)
+    check.number(.requestsPerMember, into: &limits.requestsPerMember)
+    check.number(.requestsPerKey, into: &limits.requestsPerKey)
+    check.number(.requestsPerVisitor, into: &limits.requestsPerVisitor)
+    check.number(.requestsPerWorkspace, into: &limits.requestsPerWorkspace)
+    check.number(.sendsPerVisitor, into: &limits.sendsPerVisitor)
+    check.number(.sendsPerAddress, into: &limits.sendsPerAddress)
+    check.number(.sendsPerWorkspace, into: &limits.sendsPerWorkspace)
+    check.number(.storedMebibytesPerVisitor, into: &limits.storedMebibytesPerVisitor)
+    check.number(.storedMebibytesPerAddress, into: &limits.storedMebibytesPerAddress)
+    check.number(.storedMebibytesPerWorkspace, into: &limits.storedMebibytesPerWorkspace)
+    check.number(.conversationsPerVisitor, into: &limits.conversationsPerVisitor)
+    check.number(.newVisitorsPerWorkspace, into: &limits.newVisitorsPerWorkspace)
+    check.number(.expensiveReaders, into: &limits.expensiveReaders)
+    check.number(.expensivePerWorkspace, into: &limits.expensivePerWorkspace)
+    check.number(.expensiveSeconds, into: &limits.expensiveSeconds)
+    check.list(.exemptAddresses, into: &limits.exemptAddresses, none: "none") { parseRange($0) }
+  }
+
+  private mutating func readDatabase(_ check: inout SettingsCheck) {
+    check.optional(.databaseURL, into: &databaseURL) { isConnectionString($0) ? $0 : nil }
+    check.optional(.databaseDirectURL, into: &databaseDirectURL) {
+      isConnectionString($0) ? $0 : nil
+    }
+    check.optional(.migrationsURL, into: &migrationsURL) { isConnectionString($0) ? $0 : nil }
+    if databaseURL == nil {
+      for (key, url) in [(.databaseDirectURL, databaseDirectURL), (.migrationsURL, migrationsURL)]
+        as [(SettingKey, String?)] where url != nil
+      {
+        check.refuse(key, because: "it requires database_url")
+      }
     }
   }
 }
@@ -104,6 +141,14 @@ extension Settings {
       check.refuse(
         Set(fixed).isDisjoint(with: tls.listen) ? .listen : .tlsListen,
         because: "there are more than 16 addresses, or duplicates")
+    }
+    let admin = adminListen.filter { $0.port != 0 }
+    if adminListen.count > 16 || Set(admin).count < admin.count
+      || !Set(admin).isDisjoint(with: fixed)
+    {
+      check.refuse(
+        .adminListen,
+        because: "there are more than 16 addresses, duplicates, or addresses of listen")
     }
     if all.isEmpty { check.refuse(.listen, because: "there is no address to listen on") }
     if !tls.listen.isEmpty, tls.certificates.isEmpty {

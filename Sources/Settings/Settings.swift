@@ -6,6 +6,10 @@
 public struct Settings: Sendable, Equatable {
   /// Addresses to listen on, with one listener for each address and loop.
   public var listen = [ListenAddress(host: "127.0.0.1", port: 8080)]
+  /// Addresses for metrics and probes only.
+  public var adminListen = Settings.usualAdminListen
+  /// Whether `listen` and `tls.listen` serve the metrics too.
+  public var adminIsPublic = false
   /// Whether another gateway of the same user may listen on the same addresses.
   public var listenShared = false
   public var tls = TLSSettings()
@@ -17,6 +21,11 @@ public struct Settings: Sendable, Equatable {
   /// The same database without its pooler, for migrations and the other commands. Nil:
   /// `databaseURL`.
   public var databaseDirectURL: String?
+  /// The same database as the owner of its tables, for migrations, if the gateway's own user owns
+  /// nothing. Nil: `databaseDirectURL`.
+  public var migrationsURL: String?
+  /// The user that the gateway becomes if it is started as root. Nil: it stays root.
+  public var user: String?
   /// The directory of the private cluster and of the demo's password.
   public var dataDirectory = "./var"
   /// Event loops, one thread each. 0: one for each core.
@@ -48,6 +57,8 @@ public struct Settings: Sendable, Equatable {
   public var debugEcho = false
   /// Whether there is a workspace `demo` with an operator whose login the console's page shows.
   public var demo = false
+
+  public static let usualAdminListen = [ListenAddress(host: "127.0.0.1", port: 9180)]
 
   public init() {}
 }

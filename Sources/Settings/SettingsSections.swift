@@ -8,6 +8,8 @@ public struct TLSSettings: Sendable, Equatable {
   public var certificates: [String] = []
   /// Paths of their keys, in the same order. Empty: each key stands in its certificate's file.
   public var keys: [String] = []
+  /// The max-age of HSTS (RFC 6797) in responses over TLS. 0: no such header.
+  public var hstsSeconds = 31_536_000
   /// Whether the gateway seals the records of TLS 1.3 itself instead of OpenSSL.
   public var compactRecords = false
 
@@ -49,6 +51,36 @@ public struct LimitSettings: Sendable, Equatable {
   public var connectionsPerVisitor = 32
   /// WebSockets of one workspace's visitors. 0: no limit.
   public var connectionsPerWorkspace = 0
+  /// REST requests of one member, a minute and as many at once. 0: no limit.
+  public var requestsPerMember = 1_200
+  /// The same of one API key.
+  public var requestsPerKey = 3_000
+  /// The same of one visitor.
+  public var requestsPerVisitor = 120
+  /// The same of all members and API keys of one workspace.
+  public var requestsPerWorkspace = 12_000
+  /// Messages of one visitor over all connections, a minute and as many at once. 0: no limit.
+  public var sendsPerVisitor = 1_200
+  /// The same of all visitors of one address.
+  public var sendsPerAddress = 12_000
+  /// The same of all visitors of one workspace.
+  public var sendsPerWorkspace = 0
+  /// MiB of messages of one visitor, a day and as many at once. 0: no limit.
+  public var storedMebibytesPerVisitor = 64
+  /// The same of all visitors of one address.
+  public var storedMebibytesPerAddress = 1_024
+  /// The same of all visitors of one workspace.
+  public var storedMebibytesPerWorkspace = 0
+  /// Open conversations of one visitor. 0: no limit.
+  public var conversationsPerVisitor = 20
+  /// New visitors of one workspace, a minute and as many at once. 0: no limit.
+  public var newVisitorsPerWorkspace = 6_000
+  /// Connections to PostgreSQL for expensive statements of all workspaces.
+  public var expensiveReaders = 4
+  /// Requests with expensive statements of one workspace that run at once.
+  public var expensivePerWorkspace = 1
+  /// Seconds after which PostgreSQL cancels an expensive statement.
+  public var expensiveSeconds = 10
 
   public init() {}
 }

@@ -1,4 +1,5 @@
-/// The sources of settings, by precedence: flags, CHIRRUP_ variables, DATABASE_URL, the YAML file.
+/// The sources of settings, by precedence: flags, CHIRRUP_ variables, files of secrets,
+/// DATABASE_URL, the YAML file.
 ///
 /// swift-configuration reads each source. A reader over all of them would hide the source and the
 /// text of a value, which error messages quote, so the sources are queried one by one for text.
@@ -24,6 +25,9 @@ struct SettingsSources {
   /// Keys of the file, and CHIRRUP_ variables, that are no settings.
   private(set) var unknownKeys: [String] = []
   private(set) var unknownVariables: [String] = []
+  /// Secrets from files that variables with `_FILE` name, and from systemd's credentials.
+  private var secrets: [SettingKey: SourcedText] = [:]
+  private(set) var secretProblems: [String] = []
 
   /// - Parameters:
   ///   - flags: values of the command line.
@@ -60,9 +64,46 @@ struct SettingsSources {
     sources.append(Source(provider: provider, prefix: ["chirrup"]) { $0.environmentName })
     // Many hosting platforms set DATABASE_URL; no other variable is read without the prefix.
     sources.append(Source(provider: provider, prefix: []) { _ in "DATABASE_URL" })
-    let known = Set(SettingKey.allCases.map(\.environmentName) + ["CHIRRUP_CONFIG"])
+    addSecrets(provider)
+    let secretNames = SettingKey.allCases.filter(\.isSecret).map(\.fileVariableName)
+    let known = Set(SettingKey.allCases.map(\.environmentName) + secretNames + ["CHIRRUP_CONFIG"])
     unknownVariables = seen.names.filter { $0.utf8.starts(with: "CHIRRUP_".utf8) }
       .filter { !known.contains($0) }.sorted()
+  }
+
+  /// For each secret: the file that CHIRRUP_…_FILE (or DATABASE_URL_FILE) names, else the file of
+  /// the key's name in $CREDENTIALS_DIRECTORY (systemd.exec(5), LoadCredential=).
+  private mutating func addSecrets(_ provider: any ConfigProvider) {
+    let folder = SettingsSources.text(for: ["credentials", "directory"], in: provider)
+    for key in SettingKey.allCases where key.isSecret {
+      var named: [(name: String, path: [String])] = [
+        (key.fileVariableName, ["chirrup"] + key.components + ["file"])
+      ]
+      if key == .databaseURL { named.append(("DATABASE_URL_FILE", key.components + ["file"])) }
+      for (name, components) in named where secrets[key] == nil {
+        let path = SettingsSources.text(for: AbsoluteConfigKey(components), in: provider)
+        guard let path, !path.isEmpty else { continue }
+        let plainName = String(name.dropLast(5))
+        let plain = AbsoluteConfigKey(Array(components.dropLast()))
+        if SettingsSources.text(for: plain, in: provider)?.isEmpty == false {
+          secretProblems.append("\(plainName) and \(name) are both set; set only one of them")
+        }
+        add(key, from: path, source: name)
+      }
+      if secrets[key] == nil, let folder, SecretFile.exists("\(folder)/\(key.rawValue)") {
+        add(key, from: "\(folder)/\(key.rawValue)", source: "the credential \(key.rawValue)")
+      }
+    }
+  }
+
+  private mutating func add(_ key: SettingKey, from path: String, source: String) {
+    switch SecretFile.read(path) {
+    // A list has one value a line, as the rotated keys of credentials_key.
+    case .text(let text):
+      secrets[key] = SourcedText(
+        text: text.split(whereSeparator: \.isNewline).joined(separator: ","), source: source)
+    case .fault(let reason): secretProblems.append("\(key.rawValue): \(source): \(path) \(reason)")
+    }
   }
 
   private mutating func addFile(_ path: String) async throws(SettingsFault) {
@@ -90,7 +131,10 @@ struct SettingsSources {
   func text(for key: SettingKey) -> SourcedText? {
     for source in sources {
       let name = source.name(key)
-      if name == "DATABASE_URL", key != .databaseURL { continue }
+      if name == "DATABASE_URL" {
+        if let secret = secrets[key] { return secret }
+        if key != .databaseURL { continue }
+      }
       let path = AbsoluteConfigKey(source.prefix + key.components)
       if let text = SettingsSources.text(for: path, in: source.provider), !text.isEmpty {
         return SourcedText(text: text, source: name)

@@ -45,6 +45,14 @@ func parsePorts(_ text: String) -> ClosedRange<Int>? {
   return first...last
 }
 
+/// A user's name, as useradd(8) accepts it.
+func parseUser(_ text: String) -> String? {
+  (1...32).contains(text.utf8.count) && text != "root" && text.utf8.first != UInt8(ascii: "-")
+    && text.utf8.allSatisfy {
+      $0.isASCIILetter || $0.isASCIIDigit || "_-.$".utf8.contains($0)
+    } ? text : nil
+}
+
 func parsePath(_ text: String) -> String? { text.isEmpty || text.utf8.contains(0) ? nil : text }
 
 /// An absolute URL: `http` or `https`, a host, an optional port and path. A trailing slash is

@@ -48,16 +48,18 @@ public struct VerifiedToken: Hashable, Sendable {
   public var principal: Principal
   public var expiresAt: WallTime
   public var binding: TokenBinding
+  /// The number of the key that has signed it, among those of this process.
+  public var key: UInt32
 }
 
 /// The reason to refuse a token. Peers see no difference between the cases, except `expired`: close
-/// code 4203.
+/// code 4202.
 public enum TokenFault: Error, Equatable, Sendable {
   /// Longer than `TokenAuthority.tokenBytesMax`, or a principal whose token would be.
   case tooLarge
   /// Not three base64url parts, or invalid claims.
   case malformed
-  /// Not signed with this gateway's key.
+  /// Not signed with an accepted key.
   case badSignature
   /// A header with another algorithm than HS256 (RFC 8725 §3.1), or with a critical extension
   /// (`crit`, RFC 7515 §4.1.11).

@@ -1,5 +1,5 @@
-/// Issues and verifies the gateway's tokens: JSON Web Tokens (RFC 7519) with HS256. The signing key
-/// is in the database, so that every gateway of a deployment accepts the others' tokens.
+/// Issues and verifies the gateway's tokens: JSON Web Tokens (RFC 7519) with HS256. The signing
+/// keys are in the database, so that every gateway of a deployment accepts the others' tokens.
 ///
 /// Checks are ordered: size, form, signature, and only then JSON, so that no JSON of an
 /// unauthenticated peer is parsed.
@@ -13,16 +13,21 @@ public struct TokenAuthority: Sendable {
   /// Bytes of the shortest signing key (RFC 7518 §3.2: the length of the hash).
   public static let secretBytesMin = 32
 
-  /// The JOSE header of issued tokens (RFC 7515 §4.1).
-  private static let header = Base64.url.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
+  private let ring: KeyRing
 
-  private let key: HMACSHA256Key
-
+  /// With one key, which has no end.
   public init(secret: [UInt8]) {
-    precondition(
-      secret.count >= TokenAuthority.secretBytesMin, "an HS256 key must have at least 32 bytes")
-    key = HMACSHA256Key(secret)
+    self.init(keys: [
+      TokenKey(id: nil, secret: secret, startsAt: WallTime(microseconds: 0), endsAt: nil)
+    ])
   }
+
+  public init(keys: [TokenKey]) { ring = KeyRing(keys) }
+
+  /// Replaces the keys, of this value and of its copies.
+  ///
+  /// - Returns: the keys that have ended since the last call, see `VerifiedToken.key`.
+  public func use(_ keys: [TokenKey], now: WallTime) -> [UInt32] { ring.use(keys, now: now) }
 
   /// Issues a token for `principal` that expires at least `lifetimeSeconds` after `now`, at a whole
   /// second.
@@ -33,24 +38,27 @@ public struct TokenAuthority: Sendable {
     let issuedAt = now.microseconds / 1_000_000
     let expiresAt = issuedAt + Int64(lifetimeSeconds)
     let claims = Claims(principal, binding, issuedAt: issuedAt, expiresAt: expiresAt)
-    let signed = "\(TokenAuthority.header).\(Base64.url.encode(claims.json))"
-    let signature = Array(signed.utf8).withRawSpan { key.code(for: $0) }
+    let key = ring.signing(at: now)
+    let signed = "\(key.header).\(Base64.url.encode(claims.json))"
+    let signature = Array(signed.utf8).withRawSpan { key.code.code(for: $0) }
     let token = "\(signed).\(Base64.url.encode(signature))"
     guard token.utf8.count <= TokenAuthority.tokenBytesMax else { throw .tooLarge }
     return (token, WallTime(microseconds: expiresAt * 1_000_000))
   }
 
-  /// Returns the principal of a token that was signed with this key and has not expired at `now`.
+  /// Returns the principal of a token that was signed with an accepted key and has not expired at
+  /// `now`.
   public func verify(
     _ token: [UInt8], now: WallTime
   ) throws(TokenFault) -> VerifiedToken {
     guard token.count <= TokenAuthority.tokenBytesMax else { throw .tooLarge }
-    let claims = try token.withRawSpan { (text) throws(TokenFault) in
-      let parts = try TokenAuthority.authenticated(text, by: key)
+    let (claims, key) = try token.withRawSpan { (text) throws(TokenFault) in
+      let (parts, key) = try authenticated(text, now: now)
       try TokenAuthority.checkHeader(text.extracting(parts.header))
-      return try TokenAuthority.decoded(text.extracting(parts.claims)).withRawSpan {
+      let claims = try TokenAuthority.decoded(text.extracting(parts.claims)).withRawSpan {
         (json) throws(TokenFault) in try Claims(json: json)
       }
+      return (claims, key)
     }
     let principal = try claims.principal()
     guard claims.exp > now.microseconds / 1_000_000, claims.exp < Int64.max / 1_000_000
@@ -58,7 +66,21 @@ public struct TokenAuthority: Sendable {
     guard claims.nbf ?? 0 <= now.microseconds / 1_000_000 else { throw .notYetValid }
     return VerifiedToken(
       principal: principal, expiresAt: WallTime(microseconds: claims.exp * 1_000_000),
-      binding: claims.binding)
+      binding: claims.binding, key: key)
+  }
+
+  private func authenticated(
+    _ token: RawSpan, now: WallTime
+  ) throws(TokenFault) -> (parts: (header: Range<Int>, claims: Range<Int>), key: UInt32) {
+    var fault = TokenFault.badSignature
+    for key in ring.accepted(at: now, for: token) {
+      do throws(TokenFault) {
+        return (try TokenAuthority.authenticated(token, by: key.code), key.serial)
+      } catch {
+        fault = error
+      }
+    }
+    throw fault
   }
 
   /// Verifies the signature of the first two parts, which is the third one (RFC 7515 §5.2). The

@@ -1,5 +1,5 @@
-/// A visitor's identity as signed by the host site: a JWT (RFC 7519) with HS256 and the workspace's
-/// identity secret.
+/// A visitor's identity as signed by the host site: a JWT (RFC 7519) with HS256 and one of the
+/// workspace's identity secrets.
 ///
 /// Checks are ordered as in `TokenAuthority`: size, form, signature (compared in constant time),
 /// and only then JSON.
@@ -39,6 +39,21 @@ public struct VisitorIdentity: Sendable, Equatable {
         (json) throws(TokenFault) in try VisitorIdentity(json: json, now: now)
       }
     }
+  }
+
+  /// With the first secret that signed it.
+  public init(
+    token: [UInt8], secrets: [[UInt8]], now: WallTime
+  ) throws(TokenFault) {
+    for secret in secrets {
+      do throws(TokenFault) {
+        self = try VisitorIdentity(token: token, secret: secret, now: now)
+        return
+      } catch .badSignature {
+        continue
+      }
+    }
+    throw .badSignature
   }
 
   private init(json: RawSpan, now: WallTime) throws(TokenFault) {

@@ -59,23 +59,15 @@ public struct Delivery: Sendable, Equatable {
   }
 }
 
-/// The error of an attempt, as a text for administrators; nil for a response of 200 to 299.
+/// The error of an attempt, as a text for administrators; nil for a response of 200 to 299. It
+/// consists of the kind of failure and the status only: whatever the server answered stays there.
 public func failure(of outcome: HTTPOutcome) -> String? {
   switch outcome {
-  case .answered(let status, _) where (200..<300).contains(status): return nil
-  case .answered(let status, _) where (300..<400).contains(status):
+  case .answered(let status) where (200..<300).contains(status): return nil
+  case .answered(let status) where (300..<400).contains(status):
     return "HTTP \(status): redirects are not followed"
-  case .answered(let status, let text):
-    let words = shortText(text)
-    return "HTTP \(status)" + (words.isEmpty ? "" : ": \(words)")
+  case .answered(let status): return "HTTP \(status)"
   case .refused: return "the address is not public: webhooks may only use the public internet"
   case .failed(let reason): return reason
   }
-}
-
-/// The first 200 bytes of a response as one line of valid text.
-private func shortText(_ bytes: [UInt8]) -> String {
-  let text = String(decoding: bytes.prefix(200), as: UTF8.self)
-  return String(
-    String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }))
 }

@@ -19,7 +19,7 @@ public struct WebhookAddress: Sendable, Equatable {
     case badCharacter
     /// The settings do not allow this port.
     case portForbidden
-    /// The address or name belongs to this machine or a private network.
+    /// The address or name belongs to this machine, a private network or a metadata service.
     case privateAddress
   }
 
@@ -73,7 +73,7 @@ public struct WebhookAddress: Sendable, Equatable {
   }
 
   private static func check(_ ip: IPAddress, _ addressGuard: AddressGuard) throws(Fault) {
-    guard addressGuard.allowsPrivate || AddressGuard.isPublic(ip) else { throw .privateAddress }
+    guard addressGuard.admits(ip) else { throw .privateAddress }
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -123,10 +123,28 @@ final class CommandOutput {
       note(
         "  \(revision) done in \(milliseconds) ms",
         [("finished", .text(revision)), ("milliseconds", .number(milliseconds))])
+    case .locked(let step, let locks): report(locks, of: step)
     case .undone(let revisions):
       note(
         "  everything was reverted (\(revisions.count)); the database is as it was",
         [("undone", .list(revisions))])
+    }
+  }
+
+  /// Locks shorter than this are printed with `--json` only.
+  private static let longLockMilliseconds: Int64 = 100
+
+  private func report(_ locks: [HeldLock], of step: String) {
+    for lock in locks {
+      let members: Members = [
+        ("step", .text(step)), ("locked", .text(lock.table)), ("mode", .text(lock.mode)),
+        ("milliseconds", .number(lock.milliseconds)),
+      ]
+      if isJSON {
+        write(members)
+      } else if lock.milliseconds >= CommandOutput.longLockMilliseconds {
+        note("  \(lock) (\(step))")
+      }
     }
   }
 }

@@ -146,16 +146,9 @@ struct ConversationsCommand: AsyncParsableCommand {
     @OptionGroup var place: Place
 
     func run() async throws {
-      let session = try place.session()
-      try await options.runOnSchema { _, connection, output in
-        let workspace = try connection.workspace(named: place.workspace).id
-        let isNew = try connection.run(
-          ConversationDeletion.delete(session, by: .command(in: workspace)))
-        guard let isNew else { throw place.noConversation() }
-        output.result(
-          isNew ? "\(session) is deleted" : "\(session) was deleted before",
-          [("conversation", .text(session.description)), ("changed", .bool(isNew))])
-      }
+      try await options.change(
+        place, by: ConversationDeletion.delete, changed: "is deleted",
+        unchanged: "was deleted before")
     }
   }
 
@@ -166,16 +159,28 @@ struct ConversationsCommand: AsyncParsableCommand {
     @OptionGroup var place: Place
 
     func run() async throws {
-      let session = try place.session()
-      try await options.runOnSchema { _, connection, output in
-        let workspace = try connection.workspace(named: place.workspace).id
-        let isNew = try connection.run(
-          ConversationDeletion.restore(session, by: .command(in: workspace)))
-        guard let isNew else { throw place.noConversation() }
-        output.result(
-          isNew ? "\(session) is restored" : "\(session) was not deleted",
-          [("conversation", .text(session.description)), ("changed", .bool(isNew))])
-      }
+      try await options.change(
+        place, by: ConversationDeletion.restore, changed: "is restored",
+        unchanged: "was not deleted")
+    }
+  }
+}
+
+extension AdministrationOptions {
+  /// Deletes or restores a conversation, and prints whether this changed it.
+  fileprivate func change(
+    _ place: ConversationsCommand.Place,
+    by statement: @Sendable (Identifier, AuditActor) -> Statement<Bool?>,
+    changed: String, unchanged: String
+  ) async throws {
+    let session = try place.session()
+    try await runOnSchema { _, connection, output in
+      let workspace = try connection.workspace(named: place.workspace).id
+      let isChanged = try connection.run(statement(session, .command(in: workspace)))
+      guard let isChanged else { throw place.noConversation() }
+      output.result(
+        "\(session) \(isChanged ? changed : unchanged)",
+        [("conversation", .text(session.description)), ("changed", .bool(isChanged))])
     }
   }
 }

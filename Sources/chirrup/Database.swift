@@ -2,12 +2,14 @@
 /// gateway, or that PostgreSQL started only for this command.
 import Directory
 import EmbeddedPostgres
+import Gateway
 import Kernel
 import Migrator
 import OpenSSL
 import Postgres
 import Primitives
 import Settings
+import Tokens
 
 /// The error of a command, as a sentence for the administrator.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -17,20 +19,27 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 enum Database {
+  /// The user of a command's connection.
+  enum User {
+    /// The user of a gateway, whose privileges suffice for most commands.
+    case gateway
+    /// The owner of the tables, for migrations and for what reads an application's tables.
+    case owner
+  }
+
   /// How long a command waits for a gateway that is starting the private PostgreSQL.
   private static let startMilliseconds: Int64 = 30_000
 
   static func withConnection<Result>(
-    _ settings: Settings, _ body: (BlockingConnection) throws -> Result
+    _ settings: Settings, as user: User = .gateway,
+    _ body: (BlockingConnection) throws -> Result
   ) throws -> Result {
-    if let url = settings.databaseDirectURL ?? settings.databaseURL {
-      return try body(BlockingConnection(url))
-    }
+    if let url = settings.url(for: user) { return try body(BlockingConnection(url)) }
     PrivateCluster.forgetClientSettings()
     let deadline = SystemClock.now().advanced(byMilliseconds: startMilliseconds)
     while true {
       if let url = try? PrivateCluster.attach(dataDirectory: settings.dataDirectory) {
-        return try body(BlockingConnection(url))
+        return try body(connect(url, as: user))
       }
       let cluster = PrivateCluster(dataDirectory: settings.dataDirectory)
       do throws(ClusterFailure) {
@@ -42,22 +51,35 @@ enum Database {
         continue
       }
       defer { cluster.stop() }
-      return try body(BlockingConnection(cluster.url))
+      return try body(connect(cluster.url, as: user))
     }
+  }
+
+  /// Connects to the private PostgreSQL. The gateway's role exists once migrations have run.
+  private static func connect(
+    _ url: String, as user: User
+  ) throws(QueryFailure) -> BlockingConnection {
+    if user == .gateway,
+      let connection = try? BlockingConnection(PrivateCluster.gatewayURL(url))
+    {
+      return connection
+    }
+    return try BlockingConnection(url)
   }
 
   /// The URL of the database. Valid only within the body of `withConnection`, which keeps the
   /// private PostgreSQL running.
   static func url(_ settings: Settings) throws -> String {
-    try settings.databaseDirectURL ?? settings.databaseURL
-      ?? PrivateCluster.attach(dataDirectory: settings.dataDirectory)
+    try settings.url(for: .gateway)
+      ?? PrivateCluster.gatewayURL(PrivateCluster.attach(dataDirectory: settings.dataDirectory))
   }
 
   /// Like `withConnection`, but throws if migrations are pending.
   static func withCurrentSchema<Result>(
-    _ settings: Settings, _ body: (BlockingConnection) throws -> Result
+    _ settings: Settings, as user: User = .gateway,
+    _ body: (BlockingConnection) throws -> Result
   ) throws -> Result {
-    try withConnection(settings) { connection in
+    try withConnection(settings, as: user) { connection in
       try checkSchema(connection)
       return try body(connection)
     }
@@ -77,15 +99,13 @@ enum Database {
           + "run chirrup migrate up, or start the gateway")
     }
   }
+}
 
-  /// The key that signs tokens, 32 bytes, shared by all gateways of this database. The first caller
-  /// creates it.
-  static func signingKey(_ connection: BlockingConnection) throws -> [UInt8] {
-    let statement = SigningKey.getOrCreate(id: "tokens", candidate: SecureRandom.bytes(32))
-    guard let key = try connection.run(statement) else {
-      throw CommandFailure("the database returned no signing key")
-    }
-    return key
+extension Settings {
+  /// The URL of the database without its pooler; nil for the private PostgreSQL.
+  fileprivate func url(for user: Database.User) -> String? {
+    let direct = databaseDirectURL ?? databaseURL
+    return user == .owner ? migrationsURL ?? direct : direct
   }
 }
 

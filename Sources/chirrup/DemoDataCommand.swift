@@ -43,7 +43,8 @@ struct DemoDataCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await data.settings()
     let open = open ?? min(400, conversations / 5)
-    try Database.withCurrentSchema(settings) { connection in
+    // ANALYZE needs the owner.
+    try Database.withCurrentSchema(settings, as: .owner) { connection in
       let workspace = try connection.workspace(named: workspace)
       // Generated conversations must not trigger webhooks.
       try connection.execute(script: "SET chirrup.webhooks = 'off'; " + DemoData.templates)

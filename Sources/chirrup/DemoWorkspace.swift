@@ -33,7 +33,8 @@ struct DemoWorkspace {
     guard let workspace else { throw CommandFailure("the database created no demo workspace") }
     let password = password(signingKey: signingKey)
     if let account = try connection.run(Operator.account(email: email, workspace: name)) {
-      let isUnchanged = try Password.verify(password, against: account.passwordHash)
+      let isUnchanged =
+        try account.passwordHash.map { try Password.verify(password, against: $0) } ?? false
       return DemoWorkspace(
         publicKey: workspace.publicKey, password: isUnchanged ? password : nil)
     }

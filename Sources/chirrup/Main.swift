@@ -10,8 +10,9 @@ struct Chirrup: AsyncParsableCommand {
     version: Version.text,
     subcommands: [
       ServeCommand.self, MigrateCommand.self, TokenCommand.self, WorkspaceCommand.self,
-      OperatorCommand.self, ConversationsCommand.self, VisitorCommand.self, ImportCommand.self,
-      RetentionCommand.self,
+      OperatorCommand.self, KeysCommand.self, IdentityCommand.self, ConversationsCommand.self,
+      VisitorCommand.self,
+      ImportCommand.self, RetentionCommand.self,
       QuarantineCommand.self, EpochCommand.self, AnalyticsCommand.self, DemoDataCommand.self,
       VersionCommand.self,
     ])

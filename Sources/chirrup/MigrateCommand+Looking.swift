@@ -27,7 +27,7 @@ extension MigrateCommand {
     var statements: String?
 
     func run() async throws {
-      try await options.run { connection, output in
+      try await options.run(as: .owner) { connection, output in
         let migrator = try Migrator(connection)
         let pending = try migrator.plan(to: to)
         let findings = pending.isEmpty ? [] : try migrator.examine()
@@ -69,7 +69,7 @@ extension MigrateCommand {
     @OptionGroup var options: AdministrationOptions
 
     func run() async throws {
-      try await options.run { connection, output in
+      try await options.run(as: .owner) { connection, output in
         let plan = try Migrator(connection).status()
         for line in plan.lines {
           let state = line.state.rawValue.padded(to: 8)
@@ -96,7 +96,7 @@ extension MigrateCommand {
     @OptionGroup var options: AdministrationOptions
 
     func run() async throws {
-      try await options.run { connection, output in
+      try await options.run(as: .owner) { connection, output in
         let checks = try Migrator(connection).verify()
         for check in checks {
           output.result(
@@ -143,35 +143,6 @@ extension MigrateCommand {
 }
 
 extension CommandOutput {
-  func note(_ rehearsal: Rehearsal) {
-    for step in rehearsal.steps where step.milliseconds > 0 {
-      note(
-        "  \(step.milliseconds) ms  \(step.revision)  \(step.title)",
-        [
-          ("rehearsed", .text(step.revision)), ("step", .text(step.title)),
-          ("milliseconds", .number(step.milliseconds)),
-        ])
-    }
-    for broken in rehearsal.broken {
-      note(
-        "would break: \(broken.statement)\n  \(broken.reason)",
-        [("would_break", .text(broken.statement)), ("reason", .text(broken.reason))])
-    }
-    for check in rehearsal.checks where !check.passed {
-      note(
-        "would fail: \(check.name): \(check.figures)",
-        [("would_fail", .text(check.name)), ("figures", .text(check.figures))])
-    }
-    let longest = rehearsal.longest?.milliseconds ?? 0
-    note(
-      "Rehearsed in \(rehearsal.milliseconds) ms, \(rehearsal.rowsMoved) rows; the longest lock "
-        + "would last \(longest) ms. Nothing was changed.",
-      [
-        ("milliseconds", .number(rehearsal.milliseconds)), ("rows", .number(rehearsal.rowsMoved)),
-        ("longest_lock_milliseconds", .number(longest)),
-      ])
-  }
-
   func note(_ finding: PreflightFinding) {
     note(
       "\(finding)",

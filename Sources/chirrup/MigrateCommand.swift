@@ -41,11 +41,13 @@ struct AdministrationOptions: ParsableArguments {
 
   /// Runs a command on the database. Prints an error, as JSON with `--json`, and turns it into the
   /// exit code.
-  func run(_ body: (BlockingConnection, CommandOutput) throws -> Void) async throws {
+  func run(
+    as user: Database.User = .gateway, _ body: (BlockingConnection, CommandOutput) throws -> Void
+  ) async throws {
     let output = CommandOutput(json: json)
     do {
       let settings = try await data.settings()
-      try Database.withConnection(settings) { try body($0, output) }
+      try Database.withConnection(settings, as: user) { try body($0, output) }
     } catch {
       let code = Ending.code(for: error)
       if !(error is ExitCode) { output.report(error, code: code) }
@@ -63,7 +65,7 @@ extension MigrateCommand {
     var to: String?
 
     func run() async throws {
-      try await options.run { connection, output in
+      try await options.run(as: .owner) { connection, output in
         let applied = try Migrator(connection).up(to: to, report: output.report)
         output.finish(
           applied.isEmpty
@@ -83,7 +85,7 @@ extension MigrateCommand {
     @Flag(help: "Revert; without this, only list what would be lost.") var yes = false
 
     func run() async throws {
-      try await options.run { connection, output in
+      try await options.run(as: .owner) { connection, output in
         let migrator = try Migrator(connection)
         for migration in try migrator.downPlan(to: to) {
           output.note(
@@ -111,7 +113,7 @@ extension MigrateCommand {
     @Argument(help: "The revision.") var revision: String
 
     func run() async throws {
-      try await options.run { connection, output in
+      try await options.run(as: .owner) { connection, output in
         let stamped = try Migrator(connection).stamp(revision, report: output.report)
         output.finish(
           stamped.isEmpty ? "Already recorded." : "Recorded \(stamped.count).",
@@ -133,7 +135,7 @@ extension MigrateCommand {
     @Flag(help: "Repair; without this, only list the problems.") var yes = false
 
     func run() async throws {
-      try await options.run { connection, output in
+      try await options.run(as: .owner) { connection, output in
         let migrator = try Migrator(connection)
         for finding in try migrator.examine() { output.note(finding) }
         let findings = try migrator.diagnose()

@@ -10,7 +10,7 @@ struct OperatorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "operator",
     abstract: "Create operators, set their passwords, disable and enable them.",
-    subcommands: [Create.self, SetPassword.self, Disable.self, Enable.self])
+    subcommands: [Create.self, SetPassword.self, ResetSecondFactor.self, Disable.self, Enable.self])
 
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -103,6 +103,24 @@ struct OperatorCommand: AsyncParsableCommand {
       Terminal.note(
         "\(email) has a new password and must log in again"
           + (keepPassword ? "" : "; they must then choose another one (not with --keep-password)"))
+    }
+  }
+
+  struct ResetSecondFactor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "reset-second-factor",
+      abstract: "Remove the second factor of an operator who has lost it. Ends their sessions.")
+
+    @OptionGroup var data: DataOptions
+    @Option(help: ArgumentHelp("The address to log in with.", valueName: "address"))
+    var email: String
+
+    func run() async throws {
+      try Database.withCurrentSchema(try await data.settings()) { connection in
+        let isReset = try connection.run(SecondFactor.reset(connection.account(email).id))
+        guard isReset else { throw CommandFailure("\(email) has no second factor") }
+      }
+      Terminal.note("\(email) logs in with the password alone")
     }
   }
 

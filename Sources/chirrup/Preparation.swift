@@ -5,10 +5,12 @@ import Migrator
 import OpenSSL
 import Postgres
 import Settings
+import Tokens
 
 struct Preparation {
   var databaseURL: String
   var signingKey: [UInt8]
+  var tokens: TokenAuthority
   var demo: DemoWorkspace?
 
   /// Retries with growing pauses while the database does not answer, and prints the reason. A
@@ -16,13 +18,13 @@ struct Preparation {
   ///
   /// - Returns: nil once `isStopping` returns true.
   static func complete(
-    _ settings: Settings, databaseURL: String, isStopping: () -> Bool
+    _ settings: Settings, databaseURL: String, isPrivate: Bool, isStopping: () -> Bool
   ) throws -> Preparation? {
     var backoff = Backoff()
     var probe: StartupProbe?
     while !isStopping() {
       do {
-        return try attempt(settings, databaseURL: databaseURL)
+        return try attempt(settings, databaseURL: databaseURL, isPrivate: isPrivate)
       } catch let failure where isUnavailable(failure) {
         backoff.report(failure)
         let open = try probe ?? StartupProbe(settings)
@@ -33,27 +35,57 @@ struct Preparation {
     return nil
   }
 
-  private static func attempt(_ settings: Settings, databaseURL: String) throws -> Preparation {
-    let connection = try BlockingConnection(settings.databaseDirectURL ?? databaseURL)
-    let migrator = try Migrator(connection)
-    if settings.migrate {
-      try migrator.up(report: CommandOutput(json: false).report)
-    } else {
-      let pending = try migrator.plan()
-      guard pending.isEmpty else {
-        throw CommandFailure(
-          "the schema is not up to date and --no-migrate is set; pending: "
-            + pending.map(\.revision).joined(separator: ", ")
-            + "; run chirrup migrate up, or start without --no-migrate")
-      }
+  private static func attempt(
+    _ settings: Settings, databaseURL: String, isPrivate: Bool
+  ) throws -> Preparation {
+    let url = settings.databaseDirectURL ?? databaseURL
+    let owner = try BlockingConnection(settings.migrationsURL ?? url)
+    if settings.migrationsURL == nil { try checkLogin(owner) }
+    try migrate(owner, settings)
+    if isPrivate { try DatabaseRoles(Migrator(owner)).openGatewayLogin() }
+    let connection = settings.migrationsURL == nil ? owner : try BlockingConnection(url)
+    try checkLogin(connection)
+    if let warning = try DatabaseRoles(Migrator(connection)).loginWarning() {
+      Terminal.note("warning: \(warning)")
     }
     if try StoredData.renewIfRestored(connection) {
       Terminal.note(
         "this database was restored or promoted: clients discard their copies and load them again")
     }
-    let key = try Database.signingKey(connection)
+    let key = try Database.signingKey(settings, connection)
+    try Database.sealSigningKeys(settings, connection)
+    try Database.sealIdentitySecrets(Database.secretBox(settings, connection), connection)
     let demo = settings.demo ? try DemoWorkspace.prepare(connection, signingKey: key) : nil
-    return Preparation(databaseURL: databaseURL, signingKey: key, demo: demo)
+    return Preparation(
+      databaseURL: databaseURL, signingKey: key,
+      tokens: try Database.tokenAuthority(settings, connection), demo: demo)
+  }
+
+  /// Throws if row security or missing privileges would refuse the gateway's statements.
+  private static func checkLogin(_ connection: BlockingConnection) throws {
+    if let fault = try DatabaseRoles(Migrator(connection)).loginFault() {
+      throw CommandFailure(fault)
+    }
+  }
+
+  /// Applies pending migrations, or throws if it may not.
+  private static func migrate(_ owner: BlockingConnection, _ settings: Settings) throws {
+    let migrator = try Migrator(owner)
+    let pending = try migrator.plan()
+    guard !pending.isEmpty else { return }
+    let names = pending.map(\.revision).joined(separator: ", ")
+    guard settings.migrate else {
+      throw CommandFailure(
+        "the schema is not up to date and --no-migrate is set; pending: \(names); "
+          + "run chirrup migrate up, or start without --no-migrate")
+    }
+    guard try DatabaseRoles(migrator).canMigrate() else {
+      throw CommandFailure(
+        "migrations are pending, and the user of the database may not apply them: \(names); "
+          + "set migrations_url (CHIRRUP_MIGRATIONS_URL) to the URL of the tables' owner, or run "
+          + "chirrup migrate up as that user")
+    }
+    try migrator.up(report: CommandOutput(json: false).report)
   }
 
   /// Whether the server does not answer (yet), as opposed to refusing a statement.

@@ -24,8 +24,17 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try await options.settings()
-    try Gateway.check(settings)
     let logger = Logger(label: "chirrup") { _ in LineLogHandler(settings) }
+    try leaveRoot(settings, logger)
+    try Gateway.check(settings)
+    if settings.credentialsKeys.isEmpty {
+      logger.notice(
+        """
+        credentials_key is not set: whoever has a copy of the database can read the keys that sign \
+        tokens and the secrets of webhooks and other services in it. Set it in a file outside the \
+        database (CHIRRUP_CREDENTIALS_KEY_FILE).
+        """)
+    }
     do {
       try await serveWithDatabase(settings, logger)
     } catch let held as LoopsStalled {
@@ -34,6 +43,24 @@ struct ServeCommand: AsyncParsableCommand {
     // Threads that hash passwords or deliver webhooks may still be ending. OpenSSL's exit handler
     // would free their state at the same time (a double free after "stopped" was seen once).
     ProcessEnd.now(status: 0)
+  }
+
+  /// A gateway started as root becomes the user of the settings, or warns.
+  private func leaveRoot(_ settings: Settings, _ logger: Logger) throws {
+    guard Privileges.isRoot else { return }
+    guard let user = settings.user else {
+      logger.warning(
+        """
+        the gateway runs as root, which it does not need. Start it as another user, or name one \
+        in the setting user
+        """)
+      return
+    }
+    // Root may raise its limit further than the user.
+    _ = DescriptorLimit.raise()
+    try Privileges.become(
+      user, owning: settings.databaseURL == nil ? settings.dataDirectory : nil)
+    logger.info("the gateway runs as another user than root", metadata: ["user": "\(user)"])
   }
 
   private func serveWithDatabase(_ settings: Settings, _ logger: Logger) async throws {
@@ -51,16 +78,19 @@ struct ServeCommand: AsyncParsableCommand {
     defer { cluster.stop() }
     for note in cluster.notes { Terminal.note(note) }
     var local = settings
-    local.databaseURL = cluster.url
-    try await serve(local, logger)
+    local.databaseURL = PrivateCluster.gatewayURL(cluster.url)
+    local.migrationsURL = cluster.url
+    try await serve(local, logger, isPrivate: true)
   }
 
-  private func serve(_ settings: Settings, _ logger: Logger) async throws {
+  private func serve(
+    _ settings: Settings, _ logger: Logger, isPrivate: Bool = false
+  ) async throws {
     guard let url = settings.databaseURL else { return }
     let preparation: Preparation?
     do {
       preparation = try Preparation.complete(
-        settings, databaseURL: url, isStopping: StopSignals.hasCome)
+        settings, databaseURL: url, isPrivate: isPrivate, isStopping: StopSignals.hasCome)
     } catch let failure as MigrationFailure {
       Terminal.note("Error: \(failure)")
       throw Ending.code(for: failure)
@@ -68,6 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
     guard let prepared = preparation else { return }
     let options = GatewayOptions(
       settings: settings, databaseURL: url, signingSecret: prepared.signingKey,
+      tokens: prepared.tokens,
       pageValues: [
         "WORKSPACE": DemoWorkspace.name,
         "PUBLIC_KEY": prepared.demo?.publicKey ?? "",

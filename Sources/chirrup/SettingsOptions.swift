@@ -50,6 +50,12 @@ struct ServeOptions: ParsableArguments {
   var tlsListen: [String] = []
 
   @Option(
+    name: .customLong("admin-listen"),
+    help: ArgumentHelp(
+      "An address for /metrics (default: 127.0.0.1:9180). Repeatable.", valueName: "host:port"))
+  var adminListen: [String] = []
+
+  @Option(
     name: .customLong("tls-certificates"),
     help: ArgumentHelp("A certificate chain for TLS, in PEM. Repeatable.", valueName: "file"))
   var tlsCertificates: [String] = []
@@ -97,6 +103,7 @@ struct ServeOptions: ParsableArguments {
     var flags = data.flags
     if !listen.isEmpty { flags[.listen] = listen.joined(separator: ",") }
     if !tlsListen.isEmpty { flags[.tlsListen] = tlsListen.joined(separator: ",") }
+    if !adminListen.isEmpty { flags[.adminListen] = adminListen.joined(separator: ",") }
     if !tlsCertificates.isEmpty {
       flags[.tlsCertificates] = tlsCertificates.joined(separator: ",")
     }

@@ -9,10 +9,11 @@ import Primitives
 
 extension AdministrationOptions {
   /// Like `run`, but fails if migrations are pending.
-  func runOnSchema(_ body: (StoredData, BlockingConnection, CommandOutput) throws -> Void)
-    async throws
-  {
-    try await run { connection, output in
+  func runOnSchema(
+    as user: Database.User = .gateway,
+    _ body: (StoredData, BlockingConnection, CommandOutput) throws -> Void
+  ) async throws {
+    try await run(as: user) { connection, output in
       try Database.checkSchema(connection)
       try body(StoredData(connection), connection, output)
     }
@@ -49,7 +50,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Import; without this, only print the numbers.") var yes = false
 
     func run() async throws {
-      try await options.runOnSchema { storedData, connection, output in
+      try await options.runOnSchema(as: .owner) { storedData, connection, output in
         let workspace = try connection.workspace(named: workspace)
         let line = try LineImport(storedData, workspace: workspace.id)
         try reportOddRows(line, output)

@@ -42,14 +42,13 @@ struct TokenCommand: AsyncParsableCommand {
 
     func run() async throws {
       let settings = try await options.data.settings()
-      let (key, visits) = try Database.withCurrentSchema(settings) { connection in
+      let (authority, visits) = try Database.withCurrentSchema(settings) { connection in
         let workspace = try connection.workspace(named: options.workspace)
         return try (
-          Database.signingKey(connection),
+          Database.tokenAuthority(settings, connection),
           TokenCommand.makeVisits(options.count, in: workspace.id, connection)
         )
       }
-      let authority = TokenAuthority(secret: key)
       for visit in visits {
         let issued = try authority.issue(
           visit.principal, lifetimeSeconds: options.lifetime ?? settings.tokens.visitorSeconds,
@@ -75,12 +74,12 @@ struct TokenCommand: AsyncParsableCommand {
 
     func run() async throws {
       let settings = try await options.data.settings()
-      let (key, operators) = try Database.withCurrentSchema(settings) { connection in
+      let (authority, operators) = try Database.withCurrentSchema(settings) { connection in
         let workspace = try connection.workspace(named: options.workspace)
         let members = try connection.run(
           Operator.members(of: workspace.id, limit: email == nil ? options.count : 1_000_000))
         return try (
-          Database.signingKey(connection),
+          Database.tokenAuthority(settings, connection),
           members.filter { email == nil || $0.email.lowercased() == email?.lowercased() }
         )
       }
@@ -89,7 +88,6 @@ struct TokenCommand: AsyncParsableCommand {
           "the workspace \"\(options.workspace)\" has no such operator; "
             + "create one with: chirrup operator create")
       }
-      let authority = TokenAuthority(secret: key)
       for index in 0..<options.count {
         let member = operators[index % operators.count]
         let issued = try authority.issue(

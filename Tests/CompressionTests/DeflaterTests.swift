@@ -1,4 +1,4 @@
-/// Deflating: what comes out goes in again, with every window, with and without context.
+/// Deflated data inflate to the same bytes, with every window, with and without context.
 import Primitives
 import Testing
 
@@ -21,7 +21,7 @@ import Testing
     return Array(text.prefix(count))
   }
 
-  @Test("every window and memory level, fresh for each message", arguments: 9...15, [1, 5, 9])
+  @Test("text survives every window and memory level", arguments: 9...15, [1, 5, 9])
   func roundTrip(windowBits: Int, memoryLevel: Int) throws {
     var deflater = Deflater(level: 6, windowBits: windowBits, memoryLevel: memoryLevel)
     var inflater = Inflater(windowBits: windowBits)
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("10,000 messages with context on both sides, empty ones among them (faults D12)")
+  @Test("10,000 messages, some empty, survive with a context on both sides (faults D12)")
   func context() throws {
     var deflater = Deflater(level: 1, windowBits: 10, memoryLevel: 2)
     var inflater = Inflater(windowBits: 10)

@@ -1,4 +1,4 @@
-/// Inflating: the examples of RFC 7692, every shape of block, exact limits, and what is no DEFLATE.
+/// Inflating: the examples of RFC 7692, every shape of block, exact limits, and invalid data.
 import Primitives
 import Testing
 
@@ -39,12 +39,12 @@ func deflated(
 }
 
 @Suite struct InflaterTests {
-  @Test("RFC 7692 §7.2.3.1: one compressed block")
+  @Test("one compressed block is inflated (RFC 7692 §7.2.3.1)")
   func oneBlock() throws {
     #expect(try inflate([[0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]]) == ["Hello"])
   }
 
-  @Test("RFC 7692 §7.2.3.2: the second message refers to the first")
+  @Test("a second message that refers to the first is inflated (RFC 7692 §7.2.3.2)")
   func sharedWindow() throws {
     let first: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
     let second: [UInt8] = [0xF2, 0x00, 0x11, 0x00, 0x00]
@@ -52,13 +52,13 @@ func deflated(
     #expect(throws: InflateFault.distanceTooFar) { try inflate([first, second]) }
   }
 
-  @Test("RFC 7692 §7.2.3.3: a block without compression")
+  @Test("a block without compression is inflated (RFC 7692 §7.2.3.3)")
   func storedBlock() throws {
     let stored: [UInt8] = [0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48, 0x65, 0x6C, 0x6C, 0x6F, 0x00]
     #expect(try inflate([stored]) == ["Hello"])
   }
 
-  @Test("RFC 7692 §7.2.3.4: a block with BFINAL, and a following one with the same window")
+  @Test("a block after one with BFINAL is inflated with the same window (RFC 7692 §7.2.3.4)")
   func finalBlock() throws {
     let final: [UInt8] = [0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
     #expect(try inflate([final + [0x00]]) == ["Hello"])
@@ -68,7 +68,7 @@ func deflated(
     #expect(try inflate([final + [0x00], second], keepsContext: true) == ["Hello", "Hello"])
   }
 
-  @Test("RFC 7692 §7.2.3.5: two blocks with a flush between them")
+  @Test("two blocks with a flush between them are inflated (RFC 7692 §7.2.3.5)")
   func twoBlocks() throws {
     let blocks: [UInt8] = [
       0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00,
@@ -76,7 +76,7 @@ func deflated(
     #expect(try inflate([blocks]) == ["Hello"])
   }
 
-  @Test("RFC 7692 §7.2.3.6: an empty message")
+  @Test("an empty message is inflated (RFC 7692 §7.2.3.6)")
   func empty() throws {
     #expect(try inflate([[0x00], [0x00]]) == ["", ""])
     #expect(try inflate([[0x00], [0x00]], keepsContext: true) == ["", ""])

@@ -10,7 +10,7 @@
 #
 # The suite runs on Python 2.7 only, which current systems do not have. The first use fetches that from Debian 11 and
 # the suite from PyPI into a folder of its own (AUTOBAHN_HOME, by default in ~/.cache; 110 MB), without root and without
-# touching the system; later uses need no network.
+# changing the system; later uses need no network.
 set -euo pipefail
 
 folder=$(cd "$(dirname "$0")" && pwd)
@@ -23,9 +23,9 @@ python=$folder/../../.venv/bin/python
 debian_packages=(
   python2.7 python2.7-minimal libpython2.7-minimal libpython2.7-stdlib libpython2.7-dev libffi7 libssl1.1 libreadline8
 )
-# Wheels that know how to build what comes behind them, by their last version for Python 2.
+# Wheels that build the packages below them, in their last version for Python 2.
 builders=(pip==20.3.4 setuptools==44.0.0 wheel==0.36.2)
-# In this order: some of them ask for the ones before while they are built.
+# In this order: building some of them needs the ones before.
 first=(incremental==16.10.1 six==1.16.0)
 libraries=(
   txaio==2.1.0 zope.interface==4.6.0 constantly==15.1.0 attrs==21.4.0 Automat==20.2.0 hyperlink==21.0.0 PyHamcrest==1.10.1
@@ -61,13 +61,13 @@ fetch_python() {
   rm -rf "$place/apt" "$place/debs"
 }
 
-# python2 ARGUMENT…: the fetched one, with its own libraries and nothing of the user's.
+# python2 ARGUMENT…: runs the fetched Python 2 with its own libraries, without the user's.
 python2() {
   LD_LIBRARY_PATH=$home/root/usr/lib/x86_64-linux-gnu:$home/root/lib/x86_64-linux-gnu PYTHONHOME=$home/root/usr \
     PYTHONNOUSERSITE=1 PYTHONWARNINGS=ignore PYTHONPATH=${path2:-$home/site} "$home/root/usr/bin/python2.7" "$@"
 }
 
-# install PACKAGE…: into the suite's folder, with the pip of the fetched wheels.
+# install PACKAGE…: installs into the suite's folder, with the pip of the fetched wheels.
 install() {
   local headers=$home/root/usr/include
   path2=$home/site:$(echo "$home"/wheels/pip-*.whl) CC=${CC:-cc} \
@@ -87,7 +87,7 @@ install_suite() {
     "${builders[@]}" || return 1
   install "$home"/wheels/setuptools-*.whl "$home"/wheels/wheel-*.whl && install "${first[@]}" &&
     install "${libraries[@]}" || return 1
-  # zope is a namespace without a file of its own, which Python 2 does not find.
+  # zope is a namespace package without a file, which Python 2 does not find.
   touch "$home/site/zope/__init__.py"
   install Twisted==19.10.0 && install "${suite[@]}" || return 1
   rm -rf "$home/venv" "$home/wheels"
@@ -99,7 +99,7 @@ if [ "$(cat "$home/ready" 2>/dev/null)" != "$recipe" ] && ! install_suite; then
   say "the suite could not be fetched (see above): it needs apt-get, the archive of Debian 11, PyPI and a C compiler once."
   exit 77
 fi
-# Only fetched, for a use to come.
+# With `fetch`, nothing is run.
 [ "${1-}" != fetch ] || exit 0
 export AUTOBAHN_LIBRARIES=$home/root/usr/lib/x86_64-linux-gnu:$home/root/lib/x86_64-linux-gnu
 export AUTOBAHN_HOME=$home

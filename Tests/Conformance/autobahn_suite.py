@@ -1,4 +1,4 @@
-"""Runs the Autobahn suite against a gateway of its own, and judges its report; started by autobahn.sh."""
+"""Runs the Autobahn suite against a private gateway, and checks its report; started by autobahn.sh."""
 
 import argparse
 import collections
@@ -34,7 +34,7 @@ def number(case):
 
 
 def run_suite(url, cases, folder):
-    """Returns the suite's log; its report is in the folder."""
+    """Runs the suite, which writes its report into the folder. Returns its log."""
     home = os.environ["AUTOBAHN_HOME"]
     specification = os.path.join(folder, "specification.json")
     with open(specification, "w") as file:
@@ -52,7 +52,7 @@ def run_suite(url, cases, folder):
 
 
 def judge(folder, log, minimum):
-    """Prints the counts and every case that is not good; whether all is well."""
+    """Prints the counts and every failed case. Returns whether none failed."""
     index = os.path.join(folder, "index.json")
     if not os.path.exists(index):
         print("the suite wrote no report; its last lines:\n" + "\n".join(log.splitlines()[-8:]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# So many connections come and go: connects.sh [COUNT]. Descriptors and memory must be flat after the first tenth.
+# connects.sh [COUNT]: opens and closes that many connections. After a tenth, descriptors and memory must not grow.
 set -euo pipefail
 export CONNECTS=${1:-100000}
 exec "$(dirname "${BASH_SOURCE[0]}")/run.sh" --verbose N07

@@ -1,4 +1,4 @@
-"""Measures idle connections by `chirrup-load idle` against a gateway of its own; started by idle.sh."""
+"""Measures idle connections with `chirrup-load idle` against a private gateway; started by idle.sh."""
 
 import os
 import shutil
@@ -16,12 +16,12 @@ KINDS = {"plain": ("ws", []), "tls": ("wss", ["--insecure"]), "deflate": ("ws", 
 CONNECTIONS = 10_000
 
 
-#: What the echo's transport costs by itself, and a chat that has said hello.
+#: The scenes: the echo, for the cost of the transport alone, and a chat after its hello.
 PATHS = {"echo": "/debug/echo", "chat": "/api/v1/ws"}
 
 
 def measure(kind, name, build, cluster, folder):
-    """A gateway for each measurement: memory that an earlier one gave back would hide the next."""
+    """Starts a gateway for each measurement: memory freed by an earlier one would hide the next growth."""
     scheme, options = KINDS[kind]
     gateway = Gateway(os.path.join(build, "chirrup"), cluster, folder, "tls" if scheme == "wss" else "plain",
                       f"{kind}-{name}")

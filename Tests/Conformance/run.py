@@ -30,11 +30,11 @@ TABLES = {
     "P": ("protocol", "protocol_storing"), "A": ("auth", "auth_tokens"), "N": ("network", "recovery_network"), "T": ("tls",),
     "R": ("recovery", "recovery_store", "recovery_faults"),
 }
-#: Rows that mostly wait share this many more gateways.
+#: The number of additional gateways for rows that mostly wait.
 WAITING_LANES = 4
-#: And those with a PostgreSQL of their own, each of which does little work.
+#: The number of gateways with a separate PostgreSQL, each of which does little work.
 STAGE_LANES = 7
-#: What is said again of failures at the end: rows, reasons and log lines of each, letters of a line.
+#: Bounds of the summary of failures: rows, reasons and log lines of a row, characters of a line.
 FAILURES_REPEATED, REASONS_REPEATED, LOG_LINES, LINE_LETTERS = 3, 4, 3, 400
 
 
@@ -46,7 +46,7 @@ class Run:
         self.lines = {}
         self.logs = {}
         self.broken = []
-        #: What each lane does at this moment: the row, its gateway, and when it must have ended.
+        #: The current row of each lane, its gateway, and its deadline.
         self.under_way = {}
 
     def tell(self, row, word, seconds, lines=(), log=()):
@@ -111,7 +111,7 @@ class Run:
         return self.options.scale * (4 if gateway.is_sanitized else 1)
 
     def lanes(self, rows):
-        """Rows that work go one after the other for each profile; rows that wait are spread."""
+        """Assigns rows to lanes: busy rows run one after the other in each profile, waiting rows in parallel."""
         lanes = []
         for profile in PROFILES:
             mine = [row for row in rows if row.profile == profile]
@@ -196,7 +196,7 @@ class Run:
         return 0 if is_good else 1
 
     def repeat_failures(self):
-        """Once more at the end, short enough for a log of which only the end is kept."""
+        """Prints the failures again at the end, short enough for a log of which only the end is kept."""
         failed = [id for id, word in self.results.items() if word == "FAIL"]
         for id in failed[:FAILURES_REPEATED]:
             print(f"\nFAIL  {id}")
@@ -209,7 +209,7 @@ class Run:
 
 
 def standing(thread):
-    """The lines of the tables and the harness in which a thread is, the innermost last."""
+    """Returns the lines of the tables and the harness in a thread's stack, the innermost last."""
     here = os.path.dirname(os.path.abspath(__file__))
     frame = sys._current_frames().get(thread.ident)
     stack = traceback.extract_stack(frame) if frame else []
@@ -218,7 +218,7 @@ def standing(thread):
 
 
 def chosen(names):
-    """The rows of these ids (F16) or tables (F); all without names."""
+    """Returns the rows with these ids (F16) or of these tables (F); without names, all rows."""
     for module in itertools.chain(*TABLES.values()):
         importlib.import_module(f"rows.{module}")
     rows = sorted(registry.rows, key=lambda row: (list(TABLES).index(row.table), row.id))

@@ -8,5 +8,5 @@ python=$folder/../../.venv/bin/python
 # A row of the network table holds 15,000 connections.
 ulimit -n "$(ulimit -Hn)"
 export SWIFT_BACKTRACE=enable=no
-# Killed, it leaves no gateway behind.
+# If it is killed, scripts/within ends its gateways.
 exec "$folder/../../scripts/within" 7200 "the tables" "$python" -B "$folder/run.py" "$@"

@@ -94,7 +94,7 @@ private struct BotWorkplace {
     #expect(try await test.log(session) == expected)
     // Again; after a crash before it was noted; and by several at once.
     await test.answer(session)
-    _ = try await test.place.database.run(
+    try test.place.database.asOwner(
       Query("DELETE FROM bot_progress WHERE session_id = $1::uuid", [.uuid(session)]))
     await withTaskGroup { group in
       for _ in 1...3 { group.addTask { await test.answer(session) } }

@@ -5,7 +5,8 @@ import Postgres
 import Primitives
 import Testing
 
-/// History 2: a LINE back end whose migration chain broke (Tests/Fixtures/legacy/broken_chain.sql).
+/// The import of a LINE back end whose migration chain is broken
+/// (Tests/Fixtures/legacy/broken_chain.sql).
 @Suite struct LineImportTests {
   private let connection: BlockingConnection
   private let workspace: Identifier
@@ -187,6 +188,80 @@ import Testing
     #expect(
       try connection.texts("SELECT concat(role, ' ', count(*)) FROM chats GROUP BY role ORDER BY 1")
         == ["bot 833", "operator 833", "visitor 3334"])
+  }
+
+  @Test func `the tables of a repaired back end are imported from the other schema`() throws {
+    let database = try Shape("line_repaired").database()
+    let old = try BlockingConnection(database.url)
+    try old.execute(
+      script: """
+        ALTER TABLE friend_events ADD COLUMN created_at timestamptz;
+        INSERT INTO friend_events (line_user_id, event_type, created_at) VALUES
+          ('U' || md5('1'), 'FOLLOW', '2026-01-02'), ('U' || md5('2'), 'UNFOLLOW', NULL),
+          ('U' || md5('3'), 'JOIN', NULL), ('Unobody', 'FOLLOW', NULL);
+        INSERT INTO rich_menus (name, rich_menu_id) VALUES ('Main', 'richmenu-1');
+        INSERT INTO credentials (name, provider, credentials) VALUES ('line', 'LINE', 'secret');
+        INSERT INTO chat_analytics (date, total_sessions) VALUES ('2026-01-02', 3);
+        INSERT INTO intents (name, keyword) VALUES ('hours', 'open?'), ('silent', NULL);
+        """)
+    let before = try database.dump()
+    try old.execute(script: "CREATE SCHEMA chirrup")
+    let connection = try BlockingConnection(
+      database.url + "&options=-csearch_path%3Dchirrup,public")
+    try Migrator(connection).up()
+    let workspace = try #require(
+      try connection.run(Query("INSERT INTO workspaces (name) VALUES ('line') RETURNING id"))
+        .uuid(0, 0))
+    let line = try LineImport(StoredData(connection), workspace: workspace)
+    #expect(
+      Set(try line.oddRows().map { "\($0.count) \($0.table) \($0.reason)" }) == [
+        "3 chat_sessions of the status \"WAITING\": the messages of each user are one closed "
+          + "conversation",
+        "1 friend_events of the unknown event \"join\": not imported",
+        "1 friend_events of a user that is missing: not imported",
+        "1 friend_events without a time: imported with the time of the user",
+        "1 intents twice with the same name: the oldest is imported",
+        "1 intents without a keyword: not imported",
+        "1 reply_objects of the unknown type \"flex\": imported as cards with the payload",
+        "1 rich_menus imported as drafts without actions",
+        "1 chat_analytics not imported: analytics are computed from the messages",
+        "1 credentials not imported, and not written: they are secrets, enter them again",
+      ])
+    var exported = ""
+    try line.exportOddRows { exported += $0 }
+    #expect(!exported.contains("secret\""))
+
+    let plan = try line.plan()
+    #expect(
+      plan
+        == LineImport.Summary(
+          visitors: 200, sessions: 180, messages: 5_000, friendEvents: 2, settings: 6))
+    #expect(try line.run() == plan)
+    #expect(try line.plan() == LineImport.Summary())
+    #expect(
+      try connection.texts(
+        "SELECT concat_ws(' ', name, keyword, match_kind) FROM intents ORDER BY name") == [
+          "hours เปิดกี่โมง contains", "price price contains",
+        ])
+    #expect(
+      try connection.texts(
+        "SELECT concat_ws(' ', object_id, object_type, payload) FROM reply_objects")
+        == [#"flex_1 card {"type": "bubble"}"#])
+    #expect(
+      try connection.texts("SELECT concat_ws(' ', name, status) FROM rich_menus") == ["Main draft"])
+    #expect(
+      try connection.texts("SELECT event FROM friend_events ORDER BY created_at") == [
+        "follow", "unfollow",
+      ])
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+
+    // Nothing of it is changed, and nothing of ours remains.
+    try connection.execute(script: "DISCARD TEMP")
+    try Migrator(connection).down(to: "none")
+    try old.execute(script: "DROP SCHEMA chirrup")
+    let after = try database.dump()
+    #expect(after.schema == before.schema)
+    #expect(after.rows == before.rows)
   }
 
   @Test func `a database without the tables is refused with a message`() throws {

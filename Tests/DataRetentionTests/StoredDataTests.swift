@@ -17,7 +17,8 @@ import Testing
     database = try EmptyDatabase()
     connection = try BlockingConnection(database.url)
     try Migrator(connection).up()
-    storedData = StoredData(connection)
+    // As the gateway's role, whose privileges must suffice.
+    storedData = StoredData(try BlockingConnection(Roles.gateway(database.url)))
     // Twelve closed sessions of 1,000 messages in the shop, the first of Vera; one that is open.
     try connection.execute(
       script: """

@@ -6,25 +6,6 @@ import Primitives
 import Testing
 
 @Suite struct AccountTests {
-  @Test("gateways that start at once share one signing key")
-  func signingKey() async throws {
-    let workers = try Workers.shared.get()
-    let name = "test \(Workplace.identifier())"
-    let keys = try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
-      for number: UInt8 in 1...6 {
-        group.addTask {
-          try await workers.ask(
-            SigningKey.getOrCreate(id: name, candidate: Array(repeating: number, count: 32)))
-        }
-      }
-      return try await group.reduce(into: []) { $0.append($1) }
-    }
-    #expect(Set(keys).count == 1)
-    #expect(keys[0]?.count == 32)
-    let later = try await workers.ask(SigningKey.getOrCreate(id: name, candidate: [0]))
-    #expect(later == keys[0])
-  }
-
   @Test("a workspace is found by name, key and id, and its name is taken once")
   func workspace() async throws {
     let place = try await Workplace()

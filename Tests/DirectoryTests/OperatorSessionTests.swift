@@ -7,12 +7,13 @@ import Testing
 @Suite struct OperatorSessionTests {
   private func create(
     _ hash: [UInt8], _ place: Workplace, password: String = Workplace.passwordHash,
+    from client: OperatorSession.Client = .unknown, now: WallTime = Workplace.now,
     expiresAt: WallTime = Workplace.after(60)
   ) async throws -> Bool {
     try await place.database.ask(
       OperatorSession.create(
         tokenHash: hash, operator: place.mika.id, workspace: place.id, passwordHash: password,
-        expiresAt: expiresAt))
+        from: client, now: now, expiresAt: expiresAt))
   }
 
   @Test("a login is found until it expires, and not after it was ended")
@@ -66,5 +67,26 @@ import Testing
     #expect(try await place.database.ask(found) == nil, "the session has the old credential")
     try await place.database.ask(Operator.setDisabled(place.mika.id, true))
     #expect(try await !create(Workplace.randomBytes(), place, password: "new"))
+  }
+
+  @Test("an account has at most 50 logins: a further one ends the one used longest ago")
+  func countMax() async throws {
+    let place = try await Workplace()
+    var hashes: [[UInt8]] = []
+    for second in 0...OperatorSession.countMax {
+      hashes.append(Workplace.randomBytes())
+      let now = Workplace.after(second)
+      #expect(
+        try await create(hashes[Int(second)], place, now: now, expiresAt: Workplace.after(600)))
+      // The first one is used again.
+      try await place.database.ask(
+        OperatorSession.seen(tokenHash: hashes[0], address: "192.0.2.3", now: now))
+    }
+    func isThere(_ hash: [UInt8]) async throws -> Bool {
+      try await place.database.ask(OperatorSession.find(tokenHash: hash, now: Workplace.now)) != nil
+    }
+    #expect(try await isThere(hashes[0]))
+    #expect(try await !isThere(hashes[1]))
+    for hash in hashes.dropFirst(2) { #expect(try await isThere(hash)) }
   }
 }

@@ -25,7 +25,8 @@ import Testing
     let made = try await place.database.ask(
       OperatorSession.create(
         tokenHash: hash, operator: place.mika.id, workspace: place.id,
-        passwordHash: Workplace.passwordHash, expiresAt: Workplace.after(60)))
+        passwordHash: Workplace.passwordHash, from: .unknown, now: Workplace.now,
+        expiresAt: Workplace.after(60)))
     #expect(made)
     let member = try #require(
       try await place.database.ask(OperatorSession.find(tokenHash: hash, now: Workplace.now)))

@@ -25,13 +25,14 @@ import Testing
 
   private func resume(
     _ place: Workplace, _ presented: Secret, for next: Secret = Secret(), at seconds: Int64,
-    wanted: Identifier? = nil, isNewWanted: Bool = false, context: [UInt8]? = nil
+    wanted: Identifier? = nil, isNewWanted: Bool = false, context: [UInt8]? = nil,
+    openMax: Int64 = .max
   ) async throws -> Resumption {
     try await place.database.ask(
       Visit.resume(
         presented: presented.hash, workspace: place.id, wanted: wanted, isNewWanted: isNewWanted,
         opening: Visit.Opening(
-          id: Workplace.identifier(), context: context ?? self.context),
+          id: Workplace.identifier(), context: context ?? self.context, openMax: openMax),
         refresh: Visit.Refresh(
           hash: next.hash, expiresAt: Workplace.after(seconds + next.lifetime)),
         now: Workplace.after(seconds)))
@@ -55,6 +56,44 @@ import Testing
     for secret in [first, second, twin] {
       #expect(try await resume(place, secret, at: 72) == .refused)
     }
+  }
+
+  @Test("a visitor with too many open conversations gets no other one, and loses no secret")
+  func openConversations() async throws {
+    let place = try await Workplace()
+    let (first, second, third) = (Secret(), Secret(), Secret())
+    let visit = try await begin(place, first)
+    guard
+      case .resumed(let other) = try await resume(
+        place, first, for: second, at: 10, isNewWanted: true, openMax: 2)
+    else {
+      Issue.record("the second conversation was refused")
+      return
+    }
+    #expect(other.session.id != visit.session.id)
+    #expect(try await resume(place, second, at: 100, isNewWanted: true, openMax: 2) == .full)
+    // The secret was not exchanged: it is no replay after more than a minute.
+    #expect(try await resume(place, second, at: 200, isNewWanted: true, openMax: 2) == .full)
+    guard
+      case .resumed(let same) = try await resume(
+        place, second, for: third, at: 300, wanted: visit.session.id, openMax: 2)
+    else {
+      Issue.record("a known conversation was refused")
+      return
+    }
+    #expect(same.session.id == visit.session.id)
+    _ = try place.database.asOwner(
+      Query(
+        "UPDATE chat_sessions SET status = 'closed', closed_at = now() WHERE id = $1::uuid",
+        [.uuid(visit.session.id)]))
+    guard
+      case .resumed(let new) = try await resume(
+        place, third, at: 310, isNewWanted: true, openMax: 2)
+    else {
+      Issue.record("a closed conversation counts")
+      return
+    }
+    #expect(new.isNews)
   }
 
   @Test("a revoked family does not end others of the same visitor")
@@ -148,9 +187,10 @@ import Testing
       #expect(try await block(isBlocked, at: isBlocked ? 1 : 2, in: place) == changes)
     }
     #expect(try await block(true, at: 3, in: try await Workplace()) == nil)
-    let events = try await place.database.ask(Visitor.friendEvents(of: id, workspace: place.id))
-    #expect(events.map(\.event) == ["follow", "block", "unblock"])
-    #expect(events.allSatisfy { $0.channel == "widget" })
+    let events = try await place.database.run(
+      FriendEvents.page(of: id, in: place.id, after: nil, limit: 100))
+    #expect((0..<events.count).map { events.text($0, 1) } == ["unblock", "block", "follow"])
+    #expect((0..<events.count).allSatisfy { events.text($0, 2) == "widget" })
     let rows = try await place.database.run(
       Query(
         """

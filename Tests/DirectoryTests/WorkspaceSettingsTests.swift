@@ -1,5 +1,4 @@
 import DomainFixtures
-import Foundation
 import JSON
 import Postgres
 import Primitives
@@ -15,7 +14,7 @@ import Testing
     #expect(plain == WorkspaceSettings())
     #expect(plain.queue.capacity == 5)
     #expect(plain.rating.isEnabled)
-    _ = try await place.database.run(
+    try place.database.asOwner(
       Query(
         "UPDATE workspaces SET settings = $1::jsonb WHERE id = $2::uuid",
         [
@@ -137,7 +136,7 @@ import Testing
 
     var cache = SettingsCache()
     let entry = SettingsCache.Entry(
-      settings: WorkspaceSettings(), schedule: Schedule(isAlwaysOpen: true))
+      settings: WorkspaceSettings(), businessHours: BusinessHours(isAlwaysOpen: true))
     for number in 0..<3 * SettingsCache.entriesMax {
       cache.keep(entry, of: Identifier(high: 0, low: UInt64(number)), now: Workplace.now, asOf: 0)
     }
@@ -147,74 +146,5 @@ import Testing
     cache.forget(workspace)
     cache.keep(entry, of: workspace, now: Workplace.now, asOf: before)
     #expect(cache.find(workspace, now: Workplace.now) == nil)
-  }
-}
-
-@Suite struct ScheduleTests {
-  private func schedule(_ json: String, at now: WallTime) async throws -> Schedule {
-    let place = try await Workplace()
-    var settings = WorkspaceSettings()
-    settings.read(.hours, try #require(JSONValue(json)))
-    return try await place.database.ask(Schedule.statement(settings.hours, at: now))
-  }
-
-  private func time(_ text: String) throws -> WallTime {
-    let date = try #require(ISO8601DateFormatter().date(from: text))
-    return WallTime(microseconds: Int64(date.timeIntervalSince1970) * 1_000_000)
-  }
-
-  @Test(
-    "hours are those of the workspace's time zone, over a change of the clock too",
-    arguments: [
-      // Friday 2026-03-27; Berlin changes its clock on Sunday the 29th.
-      ("2026-03-27T07:59:59Z", false, "2026-03-27T08:00:00.000Z"),
-      ("2026-03-27T08:00:00Z", true, nil), ("2026-03-27T15:59:59Z", true, nil),
-      ("2026-03-27T16:00:00Z", false, "2026-03-30T07:00:00.000Z"),
-      ("2026-03-30T07:00:00Z", true, nil),
-      // A holiday.
-      ("2026-12-25T10:00:00Z", false, "2026-12-28T08:00:00.000Z"),
-    ] as [(String, Bool, String?)])
-  func zone(now: String, isOpen: Bool, opensAt: String?) async throws {
-    let days = (1...5).map { #"{"day":\#($0),"from":"09:00","to":"17:00"}"# }
-    let now = try time(now)
-    let schedule = try await schedule(
-      #"{"always":false,"time_zone":"Europe/Berlin","days":[\#(days.joined(separator: ","))],"#
-        + #""holidays":["2026-12-25"]}"#, at: now)
-    #expect(schedule.isOpen(at: now) == isOpen)
-    #expect(schedule.opensAt(from: now)?.description == opensAt)
-  }
-
-  @Test("a night shift ends on the next day")
-  func night() async throws {
-    let json = #"{"always":false,"days":[{"day":5,"from":"22:00","to":"02:00"}]}"#
-    let late = try time("2026-03-28T01:59:59Z")
-    let schedule = try await schedule(json, at: late)
-    #expect(schedule.isOpen(at: late))
-    #expect(!schedule.isOpen(at: try time("2026-03-28T02:00:00Z")))
-    #expect(
-      schedule.opensAt(from: try time("2026-03-28T02:00:00Z"))?.description
-        == "2026-04-03T22:00:00.000Z")
-  }
-
-  @Test("hours without a day are always closed, and an unknown time zone is UTC")
-  func unknown() async throws {
-    let place = try await Workplace()
-    let settings = CachedSettings(place.database)
-    for (hours, isOpen) in [
-      (#"{"always":false,"time_zone":"Mars/Olympus"}"#, false),
-      (
-        #"{"always":false,"time_zone":"Mars/Olympus","#
-          + #""days":[{"day":3,"from":"00:00","to":"24:00"}]}"#,
-        true
-      ),
-    ] {
-      _ = try await place.database.ask(
-        WorkspaceSettings.store(
-          .hours, try #require(JSONValue(hours)), workspace: place.id))
-      settings.forget(place.id)
-      // 2026-11-18 is a Wednesday.
-      let entry = try await settings.of(place.id, now: Workplace.now)
-      #expect(entry.schedule.isOpen(at: Workplace.now) == isOpen)
-    }
   }
 }

@@ -2,19 +2,22 @@
 /// the gateway's loops. The tests' own tasks never wait in libpq.
 public import Directory
 import EmbeddedPostgres
+import Fixtures
 import Foundation
 import Migrator
 public import Postgres
 
 extension Workers {
-  /// The migrated database of this process, on the server that its suites share.
+  /// The migrated database of this process, on the server that its suites share. The connections
+  /// are those of a gateway, whose user owns nothing.
   public static let shared = Result<Workers, any Error> {
     let server = try ScratchCluster.url()
+    try Roles.prepared.get()
     let name = "domain_\(getpid())"
     try BlockingConnection(server).execute(script: "CREATE DATABASE \(name)")
     let url = server.replacing("/chirrup?", with: "/\(name)?")
     try Migrator(BlockingConnection(url)).up()
-    return Workers(url: url, count: 6)
+    return Workers(url: try Roles.gateway(url), owner: url, count: 6)
   }
 
   public func ask<Answer>(_ statement: Directory.Statement<Answer>) async throws -> Answer {
@@ -30,7 +33,10 @@ public final class Workers: Database, @unchecked Sendable {
   private let condition = NSCondition()
   private var jobs: [Job] = []
 
-  init(url: String, count: Int) {
+  private let owner: String
+
+  init(url: String, owner: String, count: Int) {
+    self.owner = owner
     for _ in 0..<count {
       Thread.detachNewThread { [self] in
         guard let connection = try? BlockingConnection(url) else { return }
@@ -55,6 +61,12 @@ public final class Workers: Database, @unchecked Sendable {
         condition.signal()
       }
     }
+  }
+
+  /// Runs a statement of a test that the gateway's role may not run.
+  @discardableResult
+  public func asOwner(_ query: Query) throws -> Rows {
+    try BlockingConnection(owner).run(query)
   }
 
   public func run(_ query: Query) async throws(QueryFailure) -> Rows {

@@ -185,3 +185,8 @@ public struct Workplace: Sendable {
         """, [.uuid(id), .uuids(operators.map(\.id)), .int(secondsAgo)]))
   }
 }
+
+extension OperatorSession.Client {
+  /// The client of tests that are not about it.
+  public static let unknown = OperatorSession.Client(device: "Unknown device", address: "192.0.2.1")
+}

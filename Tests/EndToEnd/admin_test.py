@@ -304,7 +304,7 @@ class AdminRun(PagesRun):
         expect(page.locator(".save > p")).to_have_text("Saved")
         self.promise("without a server the input remains, and is saved later",
                      kept == "7" and json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'queue'"))["capacity"] == 7)
-        # Each page anew, without the gateway's answers.
+        # Each page is opened again, without the gateway's responses.
         fresh = self.page(self.desk)
         failing = re.compile(r"/api/v1/admin/")
         fresh.goto(f"{self.base}/console#/analytics")

@@ -11,7 +11,7 @@ from console_test import LIST, Desk, main
 from playwright.sync_api import expect
 
 WORDS = "Hello there, I can help"
-#: Sends a letter at the very moment at which the view has changed by itself.
+#: Types a letter at the moment at which the view changes by itself.
 AT_ONCE = """(letter) => {
   const app = document.querySelector('.app');
   new MutationObserver((_, observer) => {
@@ -24,7 +24,7 @@ AT_ONCE = """(letter) => {
 
 
 class Late:
-    """Holds back what the gateway answers to one page."""
+    """Delays the gateway's responses to one page."""
 
     def __init__(self, page) -> None:
         self.page = page
@@ -68,7 +68,7 @@ class AnsweringRun(Run):
         self.closing()
         self.colleague()
 
-    # The four ways of the finding
+    # The four ways to claim a conversation
 
     def leave(self) -> None:
         page = self.mika.page
@@ -78,7 +78,7 @@ class AnsweringRun(Run):
         self.calm(page)
 
     def calm(self, page) -> None:
-        """Letters do something again."""
+        """Checks that letters are shortcuts again."""
         expect(page.locator(".app:not([data-guarded])")).to_have_count(1)
 
     def key(self) -> None:
@@ -203,7 +203,7 @@ class AnsweringRun(Run):
         self.shot(page, "answering-undo")
         self.promise("Ctrl Enter in the sheet closes", self.conversation()["status"] == "closed")
         before = self.conversation()
-        # The list has its answer before the thread hears of it.
+        # The list gets its response before the thread.
         self.late.isHolding, self.late.holdsRequests = True, False
         with page.expect_response("**/reopen"):
             undo.get_by_role("button", name="Undo").click()

@@ -17,7 +17,7 @@ acked() { sed -n 's/.* acked \([0-9]*\) .*/\1/p' "$work/load.log" | tail -n 1; }
 
 load_has_acked() { [ "$(acked || true)" -ge "$1" ] 2>/dev/null; }
 
-# await_acks COUNT: until that many more messages were acknowledged than now.
+# await_acks COUNT: waits for that many more acknowledgements.
 await_acks() {
   local goal
   goal=$(acked || true)
@@ -29,15 +29,15 @@ await_acks() {
   fi
 }
 
-# end_load: no more is said; what is on its way is awaited, and then compared.
+# end_load: stops sending, waits for the messages in flight, and compares.
 end_load() { kill -TERM "$load_pid"; }
 
-# figure NAME: a number of the load's report.
+# figure NAME: prints a figure of the load's report.
 figure() {
   sed -n "/^  \"figures\"/,/^  }/s/^    \"$1\" : \([0-9.]*\),*$/\1/p" "$work/load.json"
 }
 
-# conclude WHAT: the load's own verdict.
+# conclude WHAT: checks the load's own verdict.
 conclude() {
   local status=0
   wait "$load_pid" || status=$?

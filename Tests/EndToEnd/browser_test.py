@@ -30,7 +30,7 @@ HOSTILE = [
     "javascript:window.hurt=1 &lt;b&gt; ${7*7} {{PUBLIC_KEY}}",
 ]
 SOCKET = re.compile(r"/api/v1/ws$")
-# Milliseconds that a page may take on a machine that runs something else as well.
+# The time limit of a page in milliseconds, on a busy machine.
 PATIENCE = 60_000
 
 
@@ -39,7 +39,7 @@ class Failure(Exception):
 
 
 class Watch:
-    """Everything that pages complained about. `expected` is what the test itself provokes."""
+    """Returns the errors of the pages, without the `expected` ones that the test causes."""
 
     expected = re.compile(r"$^")
 
@@ -165,7 +165,7 @@ class Run:
             "\n      ".join([f"axe finds nothing serious in {what}", *serious]), not serious
         )
 
-    # The story, in order. Each part leaves its pages as the next one finds them.
+    # The steps, in order. Each one continues with the pages as the previous one left them.
 
     def run(self) -> None:
         base = self.options.base_url
@@ -312,7 +312,7 @@ class Run:
                 route.close(code=4101, reason="cut by the test")
                 return
             server = route.connect_to_server()
-            # While cut, what the visitor sends is stored but its ack is lost.
+            # While cut, the visitor's messages are stored but their acks are lost.
             server.on_message(lambda message: None if cut["now"] else route.send(message))
             routes.append(route)
 
@@ -348,7 +348,7 @@ class Run:
         expect(console.theirs).to_have_count(10)
 
     def foreign_site(self) -> None:
-        """Another origin, whose policy allows little and whose own code and styles are in the way (X07)."""
+        """Another origin with a strict policy, whose code and styles conflict with the widget's (X07)."""
         base = self.options.base_url
         page = self.page(self.context())
         demo = page.request.get(f"{base}/demo").text()
@@ -378,7 +378,7 @@ class Run:
         )
 
     def looks(self) -> None:
-        """Light, dark, narrow and right to left, looked at by axe and kept as pictures."""
+        """Light, dark, narrow and right-to-left pages are checked by axe and kept as pictures."""
         console, widget = self.console, self.widget
         self.accessible(widget.page, "the widget")
         self.accessible(console.page, "the console")

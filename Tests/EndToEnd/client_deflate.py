@@ -26,7 +26,7 @@ OFFERS = [
 
 
 def agreed(socket):
-    """The extension as the client configured it from the 101."""
+    """Returns the extension as the client configured it from the 101."""
     (extension,) = socket.protocol.extensions
     return extension
 

@@ -18,7 +18,7 @@ async def main(url, visitor, file):
     async with connect(url, subprotocols=["chirrup.v1"]) as socket:
         await socket.send(json.dumps({"type": "hello", "ref": "h", "token": visitor["token"],
                                       "subscribe": [{"session": session, "after": 0}]}))
-        # All at once: they share a batch.
+        # All are sent at once, so that they share a batch.
         waiting = []
 
         async def until(kinds):

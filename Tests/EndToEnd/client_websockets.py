@@ -1,4 +1,4 @@
-"""A client of chirrup.v1 on PyPI's websockets: what a stranger would write from the protocol's page.
+"""A client of chirrup.v1 on PyPI's websockets, written from the protocol's page alone.
 
 client_websockets.py URL VISITOR OPERATOR: the last two as `chirrup token` prints them.
 """
@@ -30,7 +30,7 @@ class Client:
         return self.waiting.pop(0)
 
     async def until(self, kind, **fields):
-        """The next frame of a type whose fields are these; others are passed over."""
+        """Returns the next event of a type with these fields; others are skipped."""
         while True:
             frame = await self.next()
             if frame["type"] == kind and all(frame.get(k) == v for k, v in fields.items()):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two clients that are not ours talk to the gateway: PyPI's websockets, also compressed, and node's WebSocket.
+# Two third-party clients use the gateway: PyPI's websockets, also compressed, and node's WebSocket.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 
@@ -12,7 +12,7 @@ check "client of node" \
   "$node" --experimental-websocket "$folder/client_node.mjs" "ws://127.0.0.1:$port/api/v1/ws" \
   "$(token visitor)" "$(token operator)"
 check "the gateway then stops with status 0" stop_gateway
-# Compression has a gateway for each way, since it is agreed before anybody is known.
+# Each kind of compression has a gateway, since it is negotiated before the hello.
 for keeps in no yes; do
   CHIRRUP_COMPRESSION_CONTEXT_TAKEOVER=$keeps start_gateway --debug-echo
   check "compressed messages, context kept: $keeps" "$python" "$folder/client_deflate.py" \

@@ -13,7 +13,7 @@ import traceback
 from browser_test import PATIENCE, Console, Failure, Run, Widget
 from playwright.sync_api import Error, Page, expect, sync_playwright
 
-# Keeps the notifications that the page asks the desktop for, and lets the page look elsewhere.
+# Records the page's desktop notifications, and simulates a page without the focus.
 NOTES = """
 window.notes = [];
 window.away = false;
@@ -27,7 +27,7 @@ LIST = "/api/v1/admin/live-chat/conversations"
 
 
 class Desk(Console):
-    """A console with what an operator reaches for."""
+    """A console with the controls that an operator uses."""
 
     def __init__(self, page: Page, base: str, email=None, password=None) -> None:
         super().__init__(page, base, email, password)
@@ -38,7 +38,7 @@ class Desk(Console):
         expect(self.rows.first).to_be_visible()
 
     def rest(self, method: str, path: str, body=None):
-        """As the page itself would ask: with its cookie."""
+        """Sends a request as the page does, with its cookie."""
         return self.page.evaluate(
             "async ([method, path, body]) => { const answer = await fetch(path, { method,"
             " ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }) });"
@@ -281,7 +281,7 @@ class ConsoleRun(Run):
         self.promise("one field finds messages, opens them, and runs commands")
 
     def far_back(self, field) -> None:
-        """A message that is not among those that are loaded."""
+        """Opens a message that is not loaded yet."""
         page = self.mika.page
         session = page.url.split("#")[1].split("/")[0]
         told = page.evaluate(
@@ -320,7 +320,7 @@ class ConsoleRun(Run):
         self.promise("the visitor's context is beside the thread, and the visitor can be blocked")
 
     def hostile(self) -> None:
-        """The context that a hostile page sends about its visitor (X01, X02, X04)."""
+        """Shows the context that a hostile page sends about its visitor (X01, X02, X04)."""
         mika, page = self.mika, self.mika.page
         demo = page.request.get(f"{mika.base}/demo").text()
         key = re.search('data-workspace="([^"]+)"', demo).group(1)

@@ -19,7 +19,7 @@ for round in $(seq "$rounds"); do
   stop_cluster immediate
   check "PostgreSQL gone, round $round: /readyz returns 503" await 60 "503" readiness_is 503
   check "the gateway is alive" curl --silent --fail --output /dev/null "$url/healthz"
-  # The outage itself: long enough for sends to be answered `unavailable`.
+  # The outage is long enough for sends to be answered `unavailable`.
   sleep 6
   start_cluster
   check "PostgreSQL back, round $round: /readyz returns 200" await 120 "200" readiness_is 200

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Many clients that do one thing together, in two processes: cut off by a reset, by the gateway's kill -9, slow beside
-# others, more and more, at rest. And that a lie is found in any of the processes, and nobody left behind.
+# Many clients in two processes: disconnected by a reset or by a kill -9 of the gateway, slow ones beside
+# others, a growing number, and idle ones. A falsified delivery is found in each process, and no process is left.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/background_load.sh"
 

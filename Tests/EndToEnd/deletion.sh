@@ -8,7 +8,9 @@ export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser 
 
 new_folder
 create_cluster
-start_gateway
+create_login "$database"
+place=(--database-url "${database/chirrup@/chirrup_app@}")
+CHIRRUP_MIGRATIONS_URL=$database start_gateway
 check "deletion in a browser" \
   "$python" "$folder/deletion_test.py" --base-url "$url" --database "$database" --psql "$(postgres_bin)/psql" \
   --operator-token "$(token operator)" ${SHOTS:+--shots "$SHOTS"}
@@ -24,4 +26,10 @@ check "the list of deleted conversations has it" \
 check "the command line restores" "$chirrup" conversations restore "${place[@]}" --workspace demo "$session"
 check "the command line sets a title" "$chirrup" conversations title "${place[@]}" --workspace demo "$session" "From here"
 check "PostgreSQL has the title" test "$(one "SELECT title FROM chat_sessions WHERE id = '$session'")" = "From here"
+check "the command line deletes again" "$chirrup" conversations delete "${place[@]}" --workspace demo "$session"
+one "UPDATE chat_sessions SET deleted_at = now() - interval '400 days' WHERE id = '$session'"
+is_erased() { test "$(one "SELECT (SELECT count(*) FROM chat_sessions WHERE id = '$session')
+  + (SELECT count(*) FROM chats WHERE session_id = '$session')")" = 0; }
+check "the gateway erases it after its deadline, with its messages" await 90 "the erasure" is_erased
+check "PostgreSQL refused the gateway's login nothing" is_unrefused
 check "the gateway stops in good order afterwards" stop_gateway

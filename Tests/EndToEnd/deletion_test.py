@@ -96,7 +96,7 @@ class DeletionRun(WidgetRun):
         expect(self.other.page.locator(".collision")).to_contain_text("This conversation was deleted")
         expect(self.desk.page.locator(".undo")).to_contain_text("deleted")
         self.shots(self.desk.page, "deleted-undo")
-        self.promise("a deletion empties every list at once, says so to who has it open, and offers to undo it",
+        self.promise("a deletion empties every list at once, is shown to operators who view it, and can be undone",
                      self.sql("SELECT count(*) FROM chat_sessions WHERE deleted_at IS NOT NULL") == "1")
         widget = self.visitor_one
         expect(widget.panel.locator(".say")).to_have_count(0)
@@ -113,7 +113,10 @@ class DeletionRun(WidgetRun):
     def undone(self) -> None:
         self.desk.page.reload()
         self.open_first(self.desk, "is anybody there?")
-        self.more("Delete")
+        # By keyboard: the search offers the command. No single letter deletes.
+        self.desk.page.keyboard.press("Control+k")
+        self.desk.page.get_by_role("combobox", name="Search and commands").fill("delete this")
+        self.desk.page.keyboard.press("Enter")
         self.desk.page.locator(".undo").get_by_role("button", name="Undo").click()
         expect(self.row(self.desk, "is anybody there?")).to_have_count(1)
         expect(self.desk.page.locator(".log")).to_contain_text("is anybody there?")
@@ -121,7 +124,7 @@ class DeletionRun(WidgetRun):
                      self.sql("SELECT count(*) FROM chat_sessions WHERE deleted_at IS NOT NULL") == "1")
 
     def at_once(self) -> None:
-        """Messages that are on their way while the conversation is deleted."""
+        """Sends messages while the conversation is deleted."""
         widget = self.visitor()
         widget.open()
         widget.say("to be deleted")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # durable.sh: what is acknowledged at saturation and at half of it is stored once, and batching beats single INSERTs.
-# The figures themselves are measured by hand (LoadTests/RESULTS.md): here the ratios are too coarse to flake.
+# The figures are measured by hand (LoadTests/RESULTS.md); the bounds here are wide enough for a busy machine.
 . "$(dirname "$0")/lib.sh"
 
 new_folder

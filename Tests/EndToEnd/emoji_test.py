@@ -1,4 +1,4 @@
-"""Emoji in the console's composer: found by name, by arrows and after a colon, put where one writes.
+"""Emoji in the console's composer are found by name, by arrows and after a colon, and inserted at the cursor.
 
 Started by console.sh.
 """

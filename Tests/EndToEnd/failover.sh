@@ -16,7 +16,7 @@ create_standby() {
   (cd "$standby" && as_postgres "$(postgres_bin)/pg_basebackup" --host "$primary" --username chirrup \
     --pgdata "$standby/data" --write-recovery-conf --create-slot --slot standby --checkpoint fast --no-sync) ||
     die "pg_basebackup failed"
-  # From here on `cluster` is the standby, which the clean-up ends; the primary ends in the test.
+  # From here on `cluster` is the standby, which the clean-up stops; the test stops the primary.
   cluster=$standby
   start_cluster
   sql "$primary" "ALTER SYSTEM SET synchronous_standby_names = '*'"
@@ -57,7 +57,9 @@ create_standby
 # The standby stands first: a gateway that took the first server it reaches would write to one that takes no writes.
 place=(--database-url "postgresql://chirrup@/postgres?host=$standby,$primary")
 start_gateway
-start_load "$port" --visitors 100 --operators 3 --rate 300 --seconds 900 --operator-share 0.15
+# A resync begins with the last 50 messages of a session, and the load wants all of them: 300 sessions stay shorter, also
+# if the fail-over takes long.
+start_load "$port" --visitors 300 --operators 3 --rate 300 --seconds 900 --operator-share 0.15
 await_acks 1000
 check "the primary stops at once" primary_stops
 check "a standby alone is not writable: /readyz returns 503" await 60 "503" readiness_is 503

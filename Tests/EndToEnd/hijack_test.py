@@ -39,7 +39,7 @@ async (base) => {
 }
 """
 
-# Notes who listens to what other windows post.
+# Records the listeners for messages from other windows.
 LISTENING = """
 window.listening = [];
 const add = EventTarget.prototype.addEventListener;
@@ -60,7 +60,7 @@ POSTS = """
 
 
 def frame(evil, base):
-    """The console shows itself in nobody's frame."""
+    """Checks that no page can frame the console."""
     evil.evaluate("""(url) => new Promise((done) => {
       const frame = document.createElement('iframe');
       frame.onload = done;
@@ -76,7 +76,7 @@ def frame(evil, base):
 
 
 def post(context, evil, base, path):
-    """Nothing listens to what another window posts, and nothing happens."""
+    """Checks that messages from another window have no listener and no effect."""
     with context.expect_page() as opened:
         evil.evaluate("(url) => { window.victim = window.open(url); }", base + path)
     victim = opened.value

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds one thread of a process where it is, by ptrace(2), until standard input ends. The others go on."""
+"""Stops one thread of a process by ptrace(2) until standard input ends. The other threads run on."""
 
 import ctypes
 import os
@@ -28,7 +28,7 @@ def main():
     os.waitpid(number, WAIT_ALL)
     print("held", flush=True)
     while not select.select([sys.stdin], [], [], 0.1)[0]:
-        # A thread that was killed with its process stays until its tracer knows, and the process with it.
+        # A killed thread, and with it its process, remains until the tracer has waited for it.
         if os.waitpid(number, WAIT_ALL | os.WNOHANG)[0]:
             return
     libc.ptrace(DETACH, number, None, None)

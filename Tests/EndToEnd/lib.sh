@@ -10,9 +10,11 @@ chirrup=${CHIRRUP:-$root/.build/release/chirrup}
 chirrup_load=${CHIRRUP_LOAD:-$root/.build/release/chirrup-load}
 python=${CHIRRUP_PYTHON:-python3}
 node=${CHIRRUP_NODE:-node}
-# The gateway warns of variables with its prefix that it does not know.
+# The gateway warns about unknown variables with its prefix.
 unset CHIRRUP_PYTHON CHIRRUP_NODE CHIRRUP_LOAD
 export SWIFT_BACKTRACE=enable=no
+# Scripts and the load generator read /metrics at the address that they test.
+export CHIRRUP_ADMIN_LISTEN=${CHIRRUP_ADMIN_LISTEN-listen}
 
 failures=0
 gateway_pid=
@@ -52,7 +54,7 @@ await() {
   done
 }
 
-# free_port: from below those that the kernel gives to connections of its own choice, of which one could take it
+# free_port: a port below the kernel's ephemeral ports, of which a connection could take one
 # before its server listens.
 free_port() {
   "$python" - <<'END'
@@ -70,7 +72,7 @@ END
 
 is_running() { [ -n "${1:-}" ] && kill -0 "$1" 2>/dev/null; }
 
-# end PID SIGNAL SECONDS: asks one process to end, and makes sure that it did.
+# end PID SIGNAL SECONDS: sends the signal, and SIGKILL if the process has not ended in time.
 end() {
   is_running "$1" || return 0
   kill "-$2" "$1" 2>/dev/null || true
@@ -79,7 +81,7 @@ end() {
   fi
 }
 
-# Gone, or a zombie that only waits to be counted.
+# The process has ended, or is a zombie.
 process_is_gone() {
   local state
   state=$(ps -o stat= -p "$1" 2>/dev/null) || return 0
@@ -127,9 +129,13 @@ token() {
   "$chirrup" token "$1" --workspace demo --count "${2:-1}" "${place[@]}"
 }
 
-# A PostgreSQL of our own, for what cannot be done to the gateway's private one.
+# A separate PostgreSQL, for faults that the gateway's private one cannot have.
 postgres_bin() {
-  local folder newest=
+  local folder newest=${POSTGRES_BIN-}
+  if [ -n "$newest" ]; then
+    printf '%s\n' "$newest"
+    return
+  fi
   for folder in /usr/lib/postgresql/*/bin /usr/local/pgsql/bin; do
     if [ -x "$folder/initdb" ]; then newest=$folder; fi
   done
@@ -159,10 +165,20 @@ create_cluster() {
   place=(--database-url "$database")
 }
 
+# create_login URL: the login of a gateway that owns nothing, before the first migration.
+create_login() {
+  psql --no-psqlrc --quiet --command 'CREATE ROLE chirrup_reader NOLOGIN;
+    CREATE ROLE chirrup_gateway NOLOGIN IN ROLE chirrup_reader;
+    CREATE ROLE chirrup_app LOGIN IN ROLE chirrup_gateway' "$1"
+}
+
+# is_unrefused: PostgreSQL of `create_cluster` refused no statement for want of a privilege.
+is_unrefused() { ! grep -E 'permission denied|must be owner|row-level security' "$cluster/server.log"; }
+
 start_cluster() {
   (cd "$cluster" && as_postgres "$(postgres_bin)/pg_ctl" start --wait --silent \
     --pgdata "$cluster/data" --log "$cluster/server.log" \
-    --options "-k $cluster -c listen_addresses=''") || die "PostgreSQL does not start"
+    --options "-k $cluster -c listen_addresses='' ${postgres_options-}") || die "PostgreSQL does not start"
 }
 
 # stop_cluster immediate|fast

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Much of everything in the console: thousands of conversations, 10,000 messages in one of them, words of 10,000
+# Large data in the console: thousands of conversations, 10,000 messages in one of them, words of 10,000
 # letters, two operators who write at once. In a real Chromium, with PostgreSQL as the witness. Pictures go to the
 # folder SHOTS, if it is set; CONVERSATIONS=100000 makes it as large as the issue says.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,4 @@
-"""Much of everything in the console: a long list, a long log, long words, two who write at once.
+"""Large data in the console: a long list, a long log, long words, two operators who write at once.
 
 Started by list.sh. How quick it is stands in the output; what is tested does not depend on the machine: how many nodes
 a frame of scrolling makes and moves, how often it lays out, how many answers a screenful needs, and that what is in
@@ -17,7 +17,7 @@ from browser_test import Failure, Run, begin
 from console_test import LIST, Desk
 
 MESSAGES = 10_000
-# Scrolls a list by so many px per frame and returns the changes of the document in each frame.
+# Scrolls a list by a number of px per frame, and returns the changes of the document in each frame.
 SCROLL = """([steps, px]) => new Promise((done) => {
   const box = document.querySelector('.rows');
   const frames = [], made = [], moved = [];
@@ -43,13 +43,13 @@ SCROLL = """([steps, px]) => new Promise((done) => {
   };
   requestAnimationFrame(step);
 })"""
-# To the end of what is loaded, which loads more, until so many px lie above.
+# Scrolls to the end of the loaded rows, which loads more, until that many px are above.
 DOWN = """(wanted) => {
   const box = document.querySelector('.rows');
   box.scrollTop = box.scrollHeight;
   return box.scrollTop > wanted;
 }"""
-# The thread upwards, page by page, until it has been asked for so many pages or begins.
+# Scrolls the thread upwards until that many pages were requested, or its start is reached.
 READ = """async (pages) => {
   const log = document.querySelector('.log');
   let most = 0;
@@ -184,7 +184,7 @@ class ListRun(Run):
         page.evaluate("() => { const log = document.querySelector('.log'); log.dispatchEvent(new Event('scroll')); }")
         page.wait_for_timeout(300)
         self.promise("the visible messages do not move", page.evaluate(place) == before)
-        # Down again: what was let go of at that end comes back.
+        # Downwards again: the pages that were released at that end are loaded again.
         lowest = f"() => {{ const log = document.querySelector('.log'); log.scrollTop = log.scrollHeight;" \
             f" return +/\\d+/.exec([...log.querySelectorAll('.bubble')].at(-1).textContent)[0] > {numbers[-1]}; }}"
         page.wait_for_function(lowest)
@@ -235,7 +235,7 @@ class ListRun(Run):
         session = mika.page.url.split("#")[1].split("/")[0]
         dana.page.goto(f"{dana.base}/console#{session}")
         expect(dana.page.locator(".log .bubble").last).to_contain_text("right.example")
-        # The operator of the demo who has it returns it first.
+        # The demo operator who has claimed it returns it first.
         mika.rest("POST", f"{LIST}/{session}/transfer", {"to": None})
         mika.rest("POST", f"{LIST}/{session}/claim")
         expect(dana.page.locator(".pane .chip").first).to_have_text("With Mika")

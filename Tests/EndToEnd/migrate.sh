@@ -23,7 +23,7 @@ check "plan exits with 2: a migration is pending" exits 2 migrate plan
 check "status exits with 2" exits 2 migrate status --json
 check "an unreachable database: 4" exits 4 "$chirrup" migrate status --database-url "postgresql://x@/y?host=$work/no"
 
-# Readers all the while: the longest wait of each stands in the file.
+# Reads during the move; the file has the longest wait of each reader.
 read_on() {
   while [ -e "$work/reading" ]; do
     sql -c '\timing on' -c "SELECT count(*) FROM (SELECT id, role, content, created_at FROM chats

@@ -7,6 +7,9 @@
 here=$(cd "$(dirname "$0")" && pwd)
 
 new_folder
+# More requests than a person sends; RequestLimitTests check the limits and the document of their responses.
+export CHIRRUP_LIMITS_REQUESTS_PER_MEMBER=0 CHIRRUP_LIMITS_REQUESTS_PER_KEY=0 CHIRRUP_LIMITS_REQUESTS_PER_VISITOR=0
+export CHIRRUP_LIMITS_REQUESTS_PER_WORKSPACE=0
 start_gateway
 owner=$(token operator | "$python" -c 'import json, sys; print(json.load(sys.stdin)["token"])')
 
@@ -63,8 +66,11 @@ options=(--phases coverage --workers 1 --max-time 25)
 if [ "${1:-}" = --full ]; then options=(--phases coverage --workers 1 --max-time 60); fi
 
 check "no example fails, as an owner or a visitor" fuzz owner "$owner" --phases examples
-# The document is fetched by its readers.
-check "every operation has succeeded" succeeded owner 'path != "/api/v1/openapi.json"'
+# The document is fetched by its readers. Which logins there are changes while it runs, and a one-time code is of one
+# moment; passkeys need a host name: signin.sh ends logins, sets up second factors and uses passkeys.
+others='(path not in ("/api/v1/openapi.json", "/api/v1/auth/sessions/{id}", "/api/v1/auth/login/code")
+  and "second-factor" not in path and "passkey" not in path)'
+check "every operation has succeeded" succeeded owner "$others"
 check "no generated request fails, of an owner, a visitor or without a login" fuzz wider "$owner" "${options[@]}"
 check "no request with an API key fails" fuzz key key --phases examples --include-by '/x-scope != null'
 check "every operation of the key's scopes has succeeded" succeeded key 'operation.get("x-scope")'
@@ -72,5 +78,5 @@ check "no request with the console's cookie fails" fuzz cookie "" --phases examp
   --exclude-path /api/v1/auth/login --exclude-path /api/v1/auth/logout
 # The password is the owner's.
 check "every operation of the console has succeeded" succeeded cookie \
-  'operation.get("x-role") and path != "/api/v1/auth/password"'
+  'operation.get("x-role") and path != "/api/v1/auth/password" and '"$others"
 check "SIGTERM ends the gateway with 0" stop_gateway

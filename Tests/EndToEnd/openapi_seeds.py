@@ -33,7 +33,7 @@ def ask(method, path, body=None, token=None):
 
 
 def log_in(email, password):
-    """The console's cookie. What ran before may have used up the logins of this address."""
+    """Returns the console's cookie. Earlier parts may have used up the logins of this address."""
     body = json.dumps({"email": email, "password": password}).encode()
     request = urllib.request.Request(url + "/api/v1/auth/login", body, {"Content-Type": "application/json"})
     for _ in range(20):
@@ -48,7 +48,7 @@ def log_in(email, password):
 
 
 def first_log_in(email, given, own):
-    """The cookie of somebody who has changed the password given, which opens nothing else."""
+    """Returns the cookie of an operator who has changed the initial password."""
     cookie = log_in(email, given)
     request = urllib.request.Request(
         url + "/api/v1/auth/password",
@@ -110,6 +110,8 @@ scopes = sorted(
 keys = [
     ask("POST", admin + "/api-keys", {"name": "seed", "scopes": scopes}, owner) for _ in range(2)
 ]
+# The first ends those of earlier runs: a workspace has eight at most.
+secrets = [ask("POST", admin + "/identity-secrets", {"overlap_hours": hours}, owner) for hours in (0, 1)]
 for name in "kept", "deleted":
     ask("PUT", f"{admin}/tags/{name}", {"colour": "#336699"}, owner)
     ask("PUT", f"{admin}/reply-objects/{name}", reply, owner)
@@ -122,7 +124,7 @@ for name in "kept", "deleted":
 
 
 def of(**values):
-    """Parameters and a body; of a second run the intent has another name."""
+    """Returns parameters and a body; in a second run the intent has another name."""
     return {"body": values.pop("body", None), "parameters": values}
 
 
@@ -164,6 +166,8 @@ examples = {
     f"DELETE {admin}/credentials/{{provider}}": of(provider="deleted"),
     f"POST {admin}/api-keys": of(body={"name": "another", "scopes": ["audit:read"]}),
     f"DELETE {admin}/api-keys/{{id}}": of(id=keys[1]["api_key"]["id"]),
+    f"POST {admin}/identity-secrets": of(body={"overlap_hours": 1}),
+    f"DELETE {admin}/identity-secrets/{{id}}": of(id=secrets[1]["identity_secret"]["id"]),
     f"PUT {admin}/reply-objects/{{object_id}}": of(object_id="kept", body=reply),
     f"DELETE {admin}/reply-objects/{{object_id}}": of(object_id="deleted"),
     f"POST {admin}/intents": of(body={"name": waiting[0]} | intent),

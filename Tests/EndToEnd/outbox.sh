@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The outboxes of widget and console in a real Chromium, which is killed, cut off, cleared and lied to, with
+# The outboxes of widget and console in a real Chromium, which is killed, disconnected, cleared and misled, with
 # PostgreSQL as the witness: everything once, in order. Pictures go to the folder SHOTS, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")

@@ -62,7 +62,7 @@ class Refusals(Run):
         place.close()
 
     def operator(self, method: str, path: str) -> dict:
-        """As the console does it."""
+        """Sends a REST request as the console does."""
         page = self.desk.page
         return page.evaluate(
             "async ([method, path]) => (await fetch(path, { method })).json()",

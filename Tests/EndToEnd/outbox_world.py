@@ -143,7 +143,7 @@ class Place:
         return Widget(page, self.world.gateway.base).open()
 
     def started(self, word: str) -> Widget:
-        """With a conversation that goes on."""
+        """A widget with an open conversation."""
         widget = self.widget()
         widget.say(word)
         widget.committed()
@@ -165,7 +165,7 @@ def states(widget: Widget) -> list[str]:
 
 
 class KilledBrowser:
-    """A Chromium of our own, with a profile that outlives it."""
+    """A separate Chromium, whose profile outlives it."""
 
     def __init__(self, world, profile: Path) -> None:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -184,11 +184,11 @@ class KilledBrowser:
         self.switch = Switch(self.context)
 
     def kill(self) -> None:
-        """All its processes, at once."""
+        """Kills all its processes at once."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def leave(self) -> None:
-        """As a person ends it."""
+        """Closes it as a person does."""
         self.browser.new_browser_cdp_session().send("Browser.close")
         self.process.wait(20)

@@ -4,10 +4,13 @@ Started by pages.sh; needs a gateway with --demo and its database. A check for e
 axe checks every page in light, in dark and at 390 px.
 """
 
+import base64
+import hmac
 import json
 import re
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -17,7 +20,7 @@ from browser_test import Run, begin
 
 PAGES = [
     "appearance", "members", "hours", "queue", "replies", "intents", "menus", "messages", "keys",
-    "credentials", "audit", "account",
+    "identity", "credentials", "audit", "account", "security",
 ]
 # Errors that the test itself causes, as the browser reports them.
 REFUSALS = re.compile(r"the server responded with a status of (401|403|404|409|422|429)")
@@ -37,6 +40,7 @@ class PagesRun(Run):
         self.hours_and_queue()
         self.answers()
         self.keys()
+        self.identity()
         self.audit()
         self.looks()
         self.ended()
@@ -325,6 +329,54 @@ class PagesRun(Run):
         expect(page.get_by_text("No keys yet")).to_be_visible()
         self.promise("and is revoked at once", self.api("admin/live-chat/conversations", key) == 401)
 
+    def visitor(self, secret: str) -> int:
+        """The status of a visitor whose identity the website has signed with the secret."""
+        part = lambda value: base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=")
+        signed = part({"alg": "HS256"}) + b"." + part({"sub": "7", "exp": int(time.time()) + 600})
+        code = hmac.digest(secret.encode(), signed, "sha256")
+        token = (signed + b"." + base64.urlsafe_b64encode(code).rstrip(b"=")).decode()
+        key = self.sql("SELECT public_key FROM workspaces ORDER BY created_at LIMIT 1")
+        request = urllib.request.Request(
+            f"{self.base}/api/v1/widget/token", headers={"Content-Type": "application/json"},
+            data=json.dumps({"workspace": key, "identity": token}).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def new_identity_secret(self, overlap: str) -> str:
+        page = self.admin
+        self.make("identity", "New secret")
+        page.get_by_label("Other secrets").select_option(label=overlap)
+        page.get_by_role("button", name="Create secret").click()
+        secret = page.get_by_label("Secret", exact=True).inner_text()
+        self.accessible(page, "a new identity secret")
+        self.shot(page, "settings-identity-new")
+        page.get_by_role("button", name="I have copied it").click()
+        return secret
+
+    def identity(self) -> None:
+        page = self.setting("identity", "Identity secrets")
+        first = self.new_identity_secret("Accepted for 1 day")
+        second = self.new_identity_secret("Accepted for 1 day")
+        self.promise("an identity secret is accepted beside the one that it replaces",
+                     (self.visitor(first), self.visitor(second)) == (200, 200))
+        self.go("settings/identity")
+        expect(page.get_by_text("In use", exact=True)).to_have_count(1)
+        expect(page.get_by_text(re.compile("^Ends "))).to_have_count(1)
+        self.shot(page, "settings-identity-two")
+        self.promise("the list has both, and neither secret",
+                     not any(secret in page.content() for secret in (first, second)))
+        third = self.new_identity_secret("End at once")
+        self.promise("without an overlap the others end at once",
+                     [self.visitor(secret) for secret in (first, second, third)] == [403, 403, 200])
+        page.get_by_role("button", name="End", exact=True).click()
+        page.get_by_role("group").get_by_role("button", name="End", exact=True).click()
+        expect(page.get_by_text("No secrets yet")).to_be_visible()
+        self.promise("and one is ended by hand", self.visitor(third) == 403)
+        self.passwords += (first, second, third)
+
     def audit(self) -> None:
         page = self.setting("audit", "Audit log")
         table = page.get_by_role("table")
@@ -357,7 +409,7 @@ class PagesRun(Run):
     def ended(self) -> None:
         page = self.setting("hours", "Business hours")
         page.get_by_text("At set hours").click()
-        # The gateway tells the page, which waits for no answer to anything.
+        # The gateway notifies the page; the page waits for no response.
         self.sql("DELETE FROM operator_sessions")
         expect(page.get_by_text("Your session ended.")).to_be_visible()
         page.get_by_role("button", name="Log in").click()

@@ -8,7 +8,7 @@ PATH=$PATH:/usr/sbin
 start_pgbouncer() {
   as_postgres "$(command -v pgbouncer)" --quiet "$work/pgbouncer.ini" >/dev/null 2>&1 &
   await 10 "pgbouncer" psql --no-psqlrc --quiet --command 'SELECT 1' "$pooled" || die "pgbouncer does not start"
-  # Not the shell that has started it as another user.
+  # The pooler's own process, not the shell that started it as another user.
   pgbouncer_pid=$(cat "$cluster/pgbouncer.pid")
   pids+=("$pgbouncer_pid")
 }
@@ -20,7 +20,7 @@ new_folder
 create_cluster
 direct=$database
 pooled="postgresql://chirrup@/postgres?host=$cluster&port=6432"
-# Each transaction gets the other one of its two servers.
+# Each transaction gets the other one of the two server connections.
 cat >"$work/pgbouncer.ini" <<END
 [databases]
 postgres = host=$cluster user=chirrup
@@ -38,12 +38,20 @@ END
 chmod 644 "$work/pgbouncer.ini"
 start_pgbouncer
 place=(--database-url "$pooled")
-# Fails within a moment, or not at all.
+# A refusal comes within a moment.
 status=0
 timeout 60 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}" >"$work/refused" 2>&1 || status=$?
 check "serve refuses to migrate through the pooler" test $status = 1
 check "… and prints the remedy" grep -q 'set database_direct_url' "$work/refused"
-CHIRRUP_DATABASE_DIRECT_URL=$direct start_gateway
+# From here on the gateway's user owns nothing; migrations have the owner's.
+kill -INT "$pgbouncer_pid"
+await 60 "its end" process_is_gone "$pgbouncer_pid"
+create_login "$direct"
+sed -i 's/user=chirrup$/user=chirrup_app/' "$work/pgbouncer.ini"
+start_pgbouncer
+CHIRRUP_DATABASE_DIRECT_URL=${direct/chirrup@/chirrup_app@} CHIRRUP_MIGRATIONS_URL=$direct start_gateway
+unwarned() { ! grep -q "the gateway logs in as" "$log"; }
+check "… without a warning about its user" unwarned
 check "with database_direct_url it starts" gateway_answers
 check "… and logs that statements are not prepared" grep -q 'behind a pooler' "$log"
 start_load "$port" --visitors 200 --operators 4 --rate 300 --seconds 900 --operator-share 0.15

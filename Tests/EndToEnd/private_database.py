@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 
-# Much longer than it takes (below 3 s alone on a machine): recovery waits for the disk, which others may use.
+# Much longer than usual (below 3 s on an idle machine), since recovery waits for the disk, which others may use.
 LIMIT_SECONDS = float(os.environ.get("LIMIT_SECONDS", "30"))
 GIVE_UP_SECONDS = 60.0
 
@@ -58,7 +58,7 @@ def kill(data, url, count):
 
 def options(data):
     _, socket = postmaster(data)
-    query = """SELECT count(*) FILTER (WHERE usename = 'chirrup' AND datname = 'chirrup'), count(*)
+    query = """SELECT count(*) FILTER (WHERE usename = 'chirrup_gateway' AND datname = 'chirrup'), count(*)
         FROM pg_stat_activity WHERE application_name = 'chirrup'"""
     command = ["psql", "-XAtF", " ", "-h", socket, "-p", "5432", "-U", "chirrup", "-d", "chirrup", "-c", query]
     own, all_of_them = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/background_load.sh"
 
 new_folder
-# Each of them alone would keep libpq from the private server.
+# Each of these variables alone would direct libpq to another server.
 export PGHOST=/nowhere PGHOSTADDR=192.0.2.1 PGPORT=1 PGUSER=stranger PGDATABASE=elsewhere PGPASSFILE=/nowhere/pass \
   PGSERVICE=nobody PGSYSCONFDIR=/nowhere PGOPTIONS='-c default_transaction_read_only=on' PGSSLMODE=verify-full \
   PGREQUIREPEER=stranger PGTARGETSESSIONATTRS=standby PGCHANNELBINDING=require PGCLIENTENCODING=LATIN1

@@ -22,15 +22,15 @@ SIZES = (
     (390, 844, True), (360, 640, True), (320, 568, True), (390, 420, False), (320, 256, False),
     (280, 400, False), (320, 200, False),
 )
-#: Those of one language at a time and of larger text.
+#: The sizes for one language at a time and for larger text.
 SOME = ((1280, 800), (667, 375), (320, 568), (280, 400), (320, 200))
-#: Text twice as large, as a browser or a phone makes it for all that is not set in pixels of a box.
+#: Doubles the text size, as a browser's or a phone's setting does.
 LARGE = """() => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`dialog { font-size: ${innerWidth > 480 && innerHeight > 480 ? 28 : 32}px !important }`);
   document.querySelector('chirrup-chat').shadowRoot.adoptedStyleSheets.push(sheet);
 }"""
-#: What stands in the way of each control: an empty list is a form that can be used.
+#: Returns the elements that cover each control; an empty list means that the form can be used.
 PROBLEMS = """async (whole) => {
   const root = document.querySelector('chirrup-chat').shadowRoot;
   const panel = root.querySelector('dialog');
@@ -88,7 +88,7 @@ PROBLEMS = """async (whole) => {
   return problems;
 }"""
 HOSTILE = "<img src=x onerror='window.hurt = 1'>\u202e<b>https://example.com/" + "x" * 300 + "\nsecond line, \"quoted\""
-#: What has the focus, and whether it is in view.
+#: Returns the focused element, and whether it is in view.
 FOCUS = """() => {
   const it = document.querySelector('chirrup-chat').shadowRoot.activeElement;
   const box = it?.getBoundingClientRect();
@@ -130,7 +130,7 @@ class RatingRun(WidgetRun):
         self.promise(f"an operator closes the conversation ({status})", status < 300)
 
     def resize(self, page: Page, width: int, height: int) -> None:
-        """As a visitor meets it who comes back on such a screen."""
+        """Opens the form as a returning visitor on such a screen."""
         page.set_viewport_size({"width": width, "height": height})
         page.reload()
         expect(page.get_by_role("dialog").locator("form h3")).to_be_visible()
@@ -173,7 +173,7 @@ class RatingRun(WidgetRun):
         self.promise(f"{key} leads to {wanted}, in view (it is {focus})", focus == wanted and in_view)
 
     def keyboard(self) -> None:
-        """By keys alone, in a window that shows a part of it at a time."""
+        """Rates with the keyboard only, in a window that shows a part of the form."""
         for width, height in ((320, 200), (1280, 800)):
             widget = self.closed(width=width, height=height, reduced_motion="reduce")
             page = widget.page
@@ -186,7 +186,7 @@ class RatingRun(WidgetRun):
                 self.step(page, "ArrowRight", f"face {face}")
             self.step(page, "Tab", "comment")
             page.keyboard.type("Quick, and kind.")
-            # A keyboard on the screen leaves less of it.
+            # An on-screen keyboard reduces the visible part.
             page.set_viewport_size({"width": width, "height": max(180, height // 2)})
             self.promise("the field remains visible above an on-screen keyboard",
                          not page.evaluate(PROBLEMS, False))
@@ -206,7 +206,7 @@ class RatingRun(WidgetRun):
             page.context.close()
 
     def wheel(self) -> None:
-        """By a wheel and presses alone; Thai of 2,000 letters is as good a comment as any."""
+        """Rates with the wheel and taps only; the comment has 2,000 Thai characters."""
         long = "ก" * 2000
         widget = self.closed(width=320, height=240)
         page = widget.page

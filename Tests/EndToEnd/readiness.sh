@@ -34,7 +34,7 @@ check "… and the end of the outage" logged 'PostgreSQL answers' 3 4
 check "the gateway stops with status 0" stop_gateway
 
 sql "CREATE ROLE few LOGIN CONNECTION LIMIT 2"
-sql "GRANT chirrup TO few"
+sql "GRANT chirrup_gateway TO few"
 database_of_few="postgresql://few@/postgres?host=$cluster"
 : >"$log"
 "$chirrup" serve --listen "127.0.0.1:$port" --loops 2 --no-migrate --database-url "$database_of_few" >>"$log" 2>&1 &

@@ -10,7 +10,7 @@ new_folder
 start_gateway
 smoke=$root/LoadTests/Scenarios/smoke.yaml
 
-# load OPTION…: the profile's run against this gateway; what stands here overrides it.
+# load OPTION…: the profile's run against this gateway; the options override the profile.
 load() {
   "$chirrup_load" chat --profile "$smoke" --url "ws://127.0.0.1:$port" --chirrup "$chirrup" "${place[@]}" "$@"
 }

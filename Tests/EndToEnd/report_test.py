@@ -66,7 +66,7 @@ def look_at_page(page: Page, path: Path, shots: Path | None) -> None:
             f"{name}: nothing is wider than the window",
             page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
         )
-        # One of the sizes that a chart is drawn in, and no more.
+        # Exactly one of the sizes of a chart is shown.
         shown = page.locator(".chart").evaluate_all(
             "all => all.map(c => [...c.children].filter(s => s.getBoundingClientRect().width > 0).length)"
         )

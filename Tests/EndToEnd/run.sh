@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The end-to-end tests: private gateways on private data, strangers' clients, crashes, load, browsers.
+# The end-to-end tests: private gateways with their own data, third-party clients, crashes, load, browsers.
 # `scripts/release` comes first. With --full the load lasts a minute, and more is broken for longer.
 # One part alone: its script, for example Tests/EndToEnd/crash_gateway.sh
 #
-# Parts that mostly wait run beside each other. What failed is said again at the end.
+# Parts that mostly wait run beside each other. Failures are printed again at the end.
 set -uo pipefail
 cd "$(dirname "$0")"
 
@@ -26,7 +26,7 @@ within() {
   ../../scripts/within $((60 * minutes)) "$name" "$@"
 }
 
-# The status of a part that needs something that cannot be had here.
+# The status of a part whose requirement is missing on this machine.
 not_here=77
 
 # said NAME STATUS SECONDS
@@ -41,7 +41,7 @@ said() {
   fi
 }
 
-# part NAME COMMAND…: alone on the machine.
+# part NAME COMMAND…: runs a part alone on the machine.
 part() {
   local name=$1 begin=$SECONDS status=0
   shift
@@ -50,7 +50,7 @@ part() {
   said "$name" $status $((SECONDS - begin))
 }
 
-# beside NAME COMMAND…: goes on while the next ones begin; its output comes with `join`.
+# beside NAME COMMAND…: starts a part in the background; `join` prints its output.
 beside() {
   local name=$1
   shift
@@ -62,7 +62,7 @@ beside() {
   } &
 }
 
-# join: waits for all that run beside each other.
+# join: waits for all parts in the background.
 join() {
   local name status seconds
   wait
@@ -88,12 +88,19 @@ repeat_failures() {
 
 beside "http" ./http.sh
 beside "tls" ./tls.sh
+beside "tls scan" ./tls_scan.sh
+beside "hardened" ./hardened.sh
+beside "keys" ./keys.sh
+beside "quotas" ./quotas.sh
+beside "secrets" ./secrets.sh
 if $full; then beside "tls flood" ./tls_flood.sh; else beside "tls flood" ./tls_flood.sh 4000; fi
 beside "clients" ./clients.sh
 beside "verdict" ./verdict.sh
 beside "report" ./report.sh
 beside "migrations" ./migrate.sh
+beside "old application" ./beside.sh
 beside "quarantine" ./quarantine.sh
+beside "roles" ./roles.sh
 beside "webhooks" ./webhooks.sh
 beside "pgbouncer" ./pgbouncer.sh
 beside "fail-over" ./failover.sh
@@ -118,7 +125,7 @@ beside "outbox" ./outbox.sh
 beside "workloads" ./workloads.sh
 if $full; then beside "openapi" ./openapi.sh --full; else beside "openapi" ./openapi.sh; fi
 join
-# Browsers keep a core busy each.
+# Each browser uses a whole core.
 beside "browser" ./browser.sh
 beside "console" ./console.sh
 beside "answering" ./answering.sh
@@ -133,8 +140,17 @@ beside "deletion" ./deletion.sh
 beside "admin" ./admin.sh
 beside "signing in" ./signin.sh
 join
+part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh
 part "durable" ./durable.sh
+if $full; then
+  part "shapes" ./shapes.sh
+  part "shapes of an owner" ./shapes.sh --owner --kills 0
+  part "shapes, PostgreSQL killed" ./postgres_killed.sh
+  part "versions of PostgreSQL" ./versions.sh
+else
+  part "shapes" ./shapes.sh --kills 1 --shape plain --shape guide_half --shape supabase --shape line_plain
+fi
 if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi
 
 if [ ${#failed[@]} -gt 0 ]; then

@@ -20,7 +20,7 @@ done
 first=$gateway_pid
 export CHIRRUP_LISTEN_SHARED=true
 start_gateway --loops 1
-# Both take connections: each answers with its own figures, of which only one has a single loop.
+# Both accept connections: each returns its own figures, and only one of them has a single loop.
 loops() { curl --silent --max-time 10 "$url/metrics" | grep -c '^chirrup_loop_iterations_total{' || true; }
 both() { [ "$(for _ in $(seq 40); do loops; done | sort -u | wc -l)" = 2 ]; }
 check "two gateways that share an address both respond" await 30 "both gateways" both

@@ -1,19 +1,25 @@
-"""Signing in, against the real gateway: who guesses is limited, and nobody locks an owner out (issue 17.2).
+"""Signing in at the real gateway: guesses are limited, and no guess locks an owner out (issue 17.2).
 
 Started by signin.sh. Every promise is printed with its verdict; the first broken one ends the run.
 """
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import http.client
 import json
 import re
 import subprocess
 import sys
+import threading
 import time
 import uuid
+from pathlib import Path
 from urllib.parse import urlsplit
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 
 class Failure(Exception):
@@ -37,10 +43,14 @@ class SignIn:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.address = urlsplit(options.base_url)
+        self.sockets = contextlib.ExitStack()
 
     def run(self) -> None:
         self.limits()
         self.passwords()
+        self.sessions()
+        self.command_line()
+        self.sockets.close()
 
     def promise(self, text: str, is_kept: object) -> None:
         print(f"{'PASS' if is_kept else 'FAIL'}  {text}", flush=True)
@@ -68,7 +78,7 @@ class SignIn:
         return done.stdout
 
     def account(self, role="agent") -> tuple[str, str]:
-        """A new operator of the demo workspace: address and password."""
+        """Creates an operator of the demo workspace. Returns address and password."""
         email, password = f"admin{uuid.uuid4().hex[:8]}@example.com", f"violet {uuid.uuid4().hex}"
         self.command("operator", "create", "--workspace", "demo", "--email", email, "--name", "Noa", "--role", role,
                      "--password", password, "--keep-password")
@@ -143,21 +153,128 @@ class SignIn:
         self.promise("after which the account works",
                      (found.status, again.status, again.json["must_change_password"]) == (204, 200, False))
 
+    def sessions(self) -> None:
+        """A login that is ended elsewhere: after the answer nothing is read or written with it."""
+        email, password = self.account("admin")
+        firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:141.0) Gecko/20100101 Firefox/141.0"
+        stolen = self.login(email, password, "127.0.9.30", **{"User-Agent": firefox})
+        own = self.login(email, password, "127.0.9.31", **{"User-Agent": "curl/8.5.0"})
+        mine = {"Authorization": f"Bearer {own.json['token']}"}
+        theirs = {"Authorization": f"Bearer {stolen.json['token']}"}
+        listed = self.ask("GET", "/api/v1/auth/sessions", **mine).json["sessions"]
+        self.promise(f"both logins are listed ({[row['device'] for row in listed]})", [
+            (row["device"], row["current"]) for row in listed] == [("curl", True), ("Firefox on Linux", False)])
+        conversation, told, closed = self.talk(stolen.json["token"])
+        answer = self.ask("DELETE", f"/api/v1/auth/sessions/{listed[1]['id']}", **mine)
+        count = self.sql(f"SELECT count(*) FROM chats WHERE session_id = '{conversation}'")
+        rest = self.ask("GET", "/api/v1/auth/me", **theirs).status
+        cookie = {"Cookie": f"chirrup_session={stolen.cookies['chirrup_session']}", "Sec-Fetch-Site": "same-origin"}
+        renewed = self.ask("POST", "/api/v1/auth/token", **cookie).status
+        again = self.hello(stolen.json["token"])
+        closed.wait(30)
+        self.promise(f"the ended login was used until then ({len(told)} messages)", len(told) > 5)
+        self.promise(f"its token and its cookie open nothing ({answer.status}, {rest}, {renewed}, {again})",
+                     (answer.status, rest, renewed, again) == (204, 401, 401, 4204))
+        time.sleep(1)
+        later = self.sql(f"SELECT count(*) FROM chats WHERE session_id = '{conversation}'")
+        self.promise(f"its connection is closed ({told[-1]}), and nothing was stored after the answer",
+                     told[-1] == 4204 and count == later)
+        self.promise("the other login stays", self.ask("GET", "/api/v1/auth/me", **mine).status == 200)
+        self.login(email, "a wrong one", "127.0.9.32")
+        rows = self.ask("GET", "/api/v1/admin/audit-log?limit=20", **mine).json["audit_log"]
+        found = [row["action"] for row in rows if row["action"].startswith("login.")][:4]
+        self.promise(f"the audit log has it ({found})",
+                     found == ["login.failed", "login.ended", "login.succeeded", "login.succeeded"])
+        log = Path(self.options.log).read_text()
+        lines = [line for line in log.splitlines() if " login." in line]
+        self.promise("so has the structured log, without secrets",
+                     all(any(f" {name} " in line for line in lines) for name in (
+                         "login.succeeded", "login.failed", "login.ended", "login.limited"))
+                     and any("peer=127.0.9.32" in line and "reason=password" in line for line in lines)
+                     and not any(secret in log for secret in (
+                         password, own.json["token"], own.cookies["chirrup_session"])))
+        third = self.login(email, password, "127.0.9.33")
+        ended = self.ask("POST", "/api/v1/auth/sessions/end-others", **mine)
+        gone = self.ask("GET", "/api/v1/auth/me", Authorization=f"Bearer {third.json['token']}").status
+        stays = self.ask("GET", "/api/v1/auth/me", **mine).status
+        self.promise(f"all others end at once ({ended.json}, {gone}, {stays})",
+                     (ended.status, ended.json, gone, stays) == (200, {"ended": 1}, 401, 200))
+
+    def talk(self, token: str) -> tuple[str, list, threading.Event]:
+        """Sends messages on a connection of its own until it is closed: the conversation, the acknowledgements and
+        at last the close code, and the end."""
+        key = self.sql("SELECT public_key FROM workspaces WHERE name = 'demo'")
+        conversation = self.ask("POST", "/api/v1/widget/token", {"workspace": key}).json["session"]
+        claimed = self.ask("POST", f"/api/v1/admin/live-chat/conversations/{conversation}/claim",
+                           Authorization=f"Bearer {token}")
+        socket = self.socket()
+        socket.send(json.dumps({"type": "hello", "ref": 1, "token": token,
+                                "subscribe": [{"session": conversation, "tail": 1, "ref": 2}]}))
+        if claimed.status != 200 or json.loads(socket.recv(30))["type"] != "welcome":
+            raise Failure("a login that holds is not welcome")
+        found: list = []
+        closed = threading.Event()
+
+        def run() -> None:
+            try:
+                while True:
+                    socket.send(json.dumps({"type": "send", "ref": 3, "session": conversation,
+                                            "id": str(uuid.uuid4()), "body": "still here"}))
+                    while json.loads(socket.recv(30))["type"] != "ack":
+                        pass
+                    found.append("ack")
+                    time.sleep(0.05)
+            except ConnectionClosed as end:
+                found.append(end.rcvd.code if end.rcvd else None)
+            closed.set()
+
+        threading.Thread(target=run, daemon=True).start()
+        while len(found) < 6 and not closed.is_set():
+            time.sleep(0.05)
+        return conversation, found, closed
+
+    def hello(self, token: str) -> int:
+        """The close code of a connection with a token that opens nothing; 0: it is welcome."""
+        socket = self.socket()
+        socket.send(json.dumps({"type": "hello", "ref": 1, "token": token}))
+        try:
+            while json.loads(socket.recv(30))["type"] != "welcome":
+                pass
+        except ConnectionClosed as end:
+            return end.rcvd.code
+        return 0
+
+    def socket(self):
+        url = self.options.base_url.replace("http", "ws", 1) + "/api/v1/ws"
+        return self.sockets.enter_context(connect(url, subprotocols=["chirrup.v1"]))
+
+    def command_line(self) -> None:
+        """Changes of rights by the command line are in the audit log as well."""
+        email, password = self.account()
+        self.command("operator", "disable", "--email", email)
+        refused = self.login(email, password).status
+        self.command("operator", "enable", "--email", email)
+        found = self.sql("SELECT string_agg(action || ' ' || details, ', ' ORDER BY id) FROM audit_log WHERE actor = "
+                         f"'command' AND target_id = (SELECT id FROM operators WHERE email = '{email}')")
+        self.promise(f"the command line's changes are in the audit log ({found})", refused == 401 and found == (
+            'member.added {"role": "agent"}, member.changed {"disabled": true}, member.changed {"disabled": false}'))
+
     def sql(self, text: str) -> str:
         done = subprocess.run([self.options.psql, self.options.database, "-AtXqc", text], check=True,
                               capture_output=True, text=True)
         return done.stdout.strip()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    for name in ("base-url", "database", "psql", "chirrup"):
+def begin(test: type[SignIn], words: str | None) -> int:
+    parser = argparse.ArgumentParser(description=words)
+    for name in ("base-url", "database", "psql", "chirrup", "log"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--shots")
     try:
-        SignIn(parser.parse_args()).run()
+        test(parser.parse_args()).run()
     except Failure:
-        sys.exit(1)
+        return 1
+    return 0
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(begin(SignIn, __doc__))

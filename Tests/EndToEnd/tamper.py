@@ -1,4 +1,4 @@
-"""A proxy that lies once in a while, to prove that the load's verdict notices.
+"""A proxy that falsifies some events, to prove that the load's verdict finds them.
 
 tamper.py PORT UPSTREAM drop|duplicate|swap: stands between the clients and the gateway at UPSTREAM.
 `drop` keeps every 50th message frame from its reader, `duplicate` shows it twice, `swap` hands on every

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# TLS as other implementations see it: the openssl command and Python's ssl against a gateway of its own.
+# TLS with other implementations, the openssl command and Python's ssl, against a private gateway.
 . "$(dirname "$0")/lib.sh"
 
 new_folder
@@ -68,17 +68,17 @@ prints 'subject=CN = localhost' "an unknown name has the first" -servername nobo
 prints 'subject=CN = localhost' "no name has the first" -noservername
 
 for version in tls1_2 tls1_3; do
-  # The ticket of TLS 1.3 comes after the handshake, so something is asked first.
+  # The ticket of TLS 1.3 comes after the handshake, so the client sends a request first.
   printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' |
     openssl s_client -connect "127.0.0.1:$secure" -$version -ign_eof -sess_out "$work/ticket" >"$work/client" 2>&1 || true
   check "an answer over $version" grep --quiet '^HTTP/1.1 200' "$work/client"
   prints '^Reused' "resumption over $version" -$version -sess_in "$work/ticket"
 done
 
-# printed PATTERN: until the client has; what fails then is the check behind it.
+# printed PATTERN: waits until the client has printed it; the next check fails if it did not.
 printed() { await 30 "$1 from openssl" grep --quiet --ignore-case --extended-regexp "$1" "$work/client" || true; }
 
-# It ends with its input, so that goes on until it has printed what is looked for.
+# The client ends with its input, which therefore stays open until the expected text is printed.
 : >"$work/client"
 {
   printed '^---$'

@@ -69,14 +69,14 @@ for size in (0, 1, 125, 126, 16_383, 16_384, 16_385, 65_535, 65_536, 1_000_000):
     echo(first, os.urandom(size), pieces=7)
 session = first.session
 
-# Cut without close_notify: the gateway frees it.
+# The gateway frees a connection that ends without close_notify.
 first.detach()
 
 again = connect(session)
 assert again.session_reused, "no resumption"
 echo(again, b"resumed", pieces=1)
 
-# Garbage below TLS: an alert or an end, and never an echo.
+# Invalid records get an alert or the end, and never an echo.
 descriptor = again.detach()
 raw = socket.socket(fileno=descriptor)
 raw.settimeout(60)

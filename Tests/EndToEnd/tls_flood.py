@@ -1,4 +1,4 @@
-"""Half-open TLS connections, and honest visitors beside them.
+"""Incomplete TLS handshakes, and visitors who connect meanwhile.
 
     tls_flood.py flood PORT COUNT ADDRESS     opens them, prints `open`, and holds them until its input ends
     tls_flood.py visit PORT COUNT ADDRESS     that many handshakes with a request each, one after the other

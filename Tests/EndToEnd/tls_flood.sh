@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Half-open TLS (faults T02, T04): COUNT connections (15,000) in two waves that never become one. Each costs the gateway
-# less than 2 KiB, visitors are served meanwhile, and when they have gone the process is as large as before.
+# Incomplete TLS handshakes (faults T02, T04): COUNT (15,000) connections in two waves. Each costs the gateway
+# less than 2 KiB, visitors are served meanwhile, and after their end the process is as large as before.
 . "$(dirname "$0")/lib.sh"
 
 count=${1:-15000}
@@ -11,17 +11,17 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
   -addext "subjectAltName=DNS:localhost" -keyout "$work/key.pem" -out "$work/chain.pem" 2>/dev/null
 chmod 600 "$work/key.pem"
 ulimit -n "$(ulimit -Hn)"
-# Each process holds its share, and the gateway all of them.
+# Each client process holds its share, and the gateway all of them.
 [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge $((count + 1000)) ] || count=$(($(ulimit -n) - 1000))
 
-# The flood is no proxy and no load test: the limits concern it.
+# Loopback is not exempt here, so that the limit of handshakes by address applies to the flood.
 export CHIRRUP_LIMITS_EXEMPT_ADDRESSES=none CHIRRUP_LIMITS_CONNECTIONS_PER_ADDRESS=0 \
   CHIRRUP_LIMITS_CONNECTS_PER_ADDRESS=0
 start_gateway --loops 2 --tls-listen "127.0.0.1:$secure" --tls-certificates "$work/chain.pem" --tls-keys "$work/key.pem"
 
-# memory: what the process holds, in KiB.
+# memory: prints the memory of the process, in KiB.
 memory() { awk '/^VmRSS:/ { print $2 }' "/proc/$gateway_pid/status"; }
-# figure NAME: of all loops together.
+# figure NAME: prints a figure, summed over the loops.
 figure() {
   curl --silent --max-time 30 "$url/metrics" | awk -v name="chirrup_$1{" 'index($1, name) == 1 { sum += $2 } END { print sum + 0 }'
 }
@@ -57,7 +57,7 @@ for wave in first second; do
     floods+=($!)
     pids+=($!)
   done
-  # Open for as long as it is written to.
+  # The pipe stays open for as long as it is written to.
   exec 8>"$work/hold.$wave"
   most=0
   grown=0

@@ -9,7 +9,7 @@ new_folder
 cycles=${1:-3}
 shift || true
 
-# torture NAME OPTION…: in a folder of its own, so that what it leaves behind is found and ended.
+# torture NAME OPTION…: runs in a separate folder, by which left processes are found and ended.
 torture() {
   data=$work/$1
   shift
@@ -23,7 +23,7 @@ noticed "reconnects" "$(figure reconnects)"
 noticed "links cut or reset" "$(figure links_broken)"
 noticed "deflated messages" "$(figure inflated)"
 
-# convicts LIE FIGURE: the run must end with 1 and count it.
+# convicts LIE FIGURE: the run must end with status 1 and count the falsification.
 convicts() {
   local status=0
   torture "$1" --cycles 1 --sessions 3 --operators 2 --only "reset clients" --tamper "$1" >"$work/$1.out" || status=$?

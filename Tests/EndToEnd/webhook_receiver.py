@@ -1,4 +1,4 @@
-"""A receiver of webhooks that fails 30 % of the time, in every way there is.
+"""A receiver of webhooks that fails 30 % of the time, in every way that occurs in practice.
 
     webhook_receiver.py PORT RECORD [CERTIFICATE]
 
@@ -76,6 +76,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         signed = is_signed(self.headers["Chirrup-Signature"], body)
         with lock:
             lines.write(f"{name} {event['type']} {place} {number} {signed} {self.path}\n")
+            record.with_suffix(".last").write_bytes(self.headers["Chirrup-Signature"].encode() + b"\n" + body)
 
     def answer(self, status, body, headers=()):
         self.send_response(status)
@@ -97,7 +98,7 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request, address):
-        # Peers that go away are what this is about; anything else is a fault of this program.
+        # Disconnected peers are expected; any other error is a fault of this program.
         if not isinstance(sys.exc_info()[1], (OSError, ValueError)):
             super().handle_error(request, address)
 

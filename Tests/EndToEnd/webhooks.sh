@@ -28,18 +28,18 @@ secure_port=$(free_port)
 "$python" "$folder/webhook_receiver.py" "$secure_port" "$work/secure" "$work/certificate.pem" 2>>"$work/receiver.log" &
 pids+=($!)
 
-# rest METHOD GATEWAY PATH [JSON]: the answer; fails as curl does.
+# rest METHOD GATEWAY PATH [JSON]: prints the response; fails as curl does.
 rest() {
   curl --silent --fail-with-body --max-time 10 --request "$1" --header "Authorization: Bearer $bearer" \
     --header 'Content-Type: application/json' "$2/api/v1/admin/$3" ${4:+--data "$4"}
 }
-# status METHOD PATH [JSON]: of the second gateway.
+# status METHOD PATH [JSON]: prints the status of a request to the second gateway.
 status() {
   curl --silent --max-time 10 --output "$work/answer" --write-out '%{http_code}' --request "$1" \
     --header "Authorization: Bearer $bearer" --header 'Content-Type: application/json' \
     "$url/api/v1/admin/$2" ${3:+--data "$3"}
 }
-# member NAME: of the JSON on standard input, at any depth, the first one.
+# member NAME: prints the first member with this name in the JSON of standard input, at any depth.
 member() { grep --only-matching "\"$1\":\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
 receives() { curl --silent --output /dev/null "http://127.0.0.1:$receiver_port/"; }
 await 5 "the receiver" receives
@@ -57,7 +57,7 @@ check "its secret is returned once" test "$(rest GET "$first" webhooks | grep -c
 check "… and is not in the database" test "$(sql -c "SELECT count(*) FROM webhooks
   WHERE position('whsec_'::bytea IN secret_ciphertext) > 0 OR secret_key_id <> 'signing'")" = 0
 
-# Conversations, whose operators write through either gateway.
+# Operators write in conversations through either gateway.
 token visitor 8 >/dev/null
 mapfile -t sessions < <(sql -c "SELECT id FROM chat_sessions ORDER BY id")
 write() { rest POST "$1" "live-chat/conversations/$2/messages" "{\"body\":\"$3\"}" >/dev/null; }
@@ -97,6 +97,11 @@ check "… and counted" counted delivered_total
 check "… with the failed attempts" counted attempts_failed_total
 check "the delivery log has them, with their attempts" \
   test "$(rest GET "$url" "webhooks/$hook/deliveries?status=delivered&limit=5" | grep -o '"attempts":' | wc -l)" = 5
+check "a receiver with Stripe's library takes the last one, and refuses changed and replayed ones" \
+  "$python" "$folder/webhook_replay.py" "$work/taken"
+errors=$(sql -c "SELECT DISTINCT last_error FROM webhook_deliveries WHERE last_error IS NOT NULL")
+check "errors have the kind of failure and the status, nothing of the body (1)" grep -qx 'HTTP 500' <<<"$errors"
+check "… (2)" test -z "$(grep -E 'x{3}|y{3}|[Ff]ollowed: |/' <<<"$errors")"
 again=$(rest GET "$url" "webhooks/$hook/deliveries?limit=1" | member id)
 came() { [ "$(grep -c "^$again " "$work/taken")" -gt "$1" ]; }
 before=$(grep -c "^$again " "$work/taken")
@@ -104,6 +109,15 @@ rest POST "$url" "webhooks/$hook/deliveries/$again/redeliver" >/dev/null
 check "a delivery can be sent again, under its id" await 10 "the same id" came "$before"
 
 # Addresses that get no request.
+for address in 168.63.129.16 169.254.169.254 '[fd00:ec2::254]' 100.100.100.200 '[::ffff:169.254.169.254]'; do
+  check "the metadata service at $address is refused, in private networks too" \
+    test "$(status POST webhooks "{\"url\":\"http://$address/latest/meta-data\"}")" = 400
+done
+sql -c "UPDATE webhooks SET url = 'http://169.254.169.254/latest/meta-data' WHERE id = '$hook'"
+rest POST "$url" "webhooks/$hook/test" >/dev/null
+refused() { sql -c "SELECT last_error FROM webhook_deliveries WHERE status <> 'delivered'" | grep -q "$1"; }
+check "… and not connected to, if the database has it" await 10 "its refusal" refused 'not public'
+sql -c "UPDATE webhooks SET url = 'http://127.0.0.1:$receiver_port/' WHERE id = '$hook'"
 secure=$(rest POST "$url" webhooks "{\"url\":\"https://127.0.0.1:$secure_port/\"}" | member id)
 rest POST "$url" "webhooks/$secure/test" >/dev/null
 complains() { rest GET "$url" "webhooks/$1/deliveries" | grep -q "\"last_error\":\"[^\"]*$2"; }

@@ -283,7 +283,7 @@ class WidgetRun(Run):
             " chirrup.on(name, (detail) => seen.push([name, detail?.body ?? detail])); }"
         )
         expect(widget.panel).to_be_hidden()
-        secret = self.sql("SELECT identity_secret FROM workspaces")
+        secret = self.sql("UPDATE workspaces SET identity_secret = 'is_of_the_page' RETURNING identity_secret")
         part = lambda value: base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=")
         signed = part({"alg": "HS256", "typ": "JWT"}) + b"." + part(
             {"sub": "customer-7", "name": "Noor", "exp": int(time.time()) + 600})

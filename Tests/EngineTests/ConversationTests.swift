@@ -121,7 +121,7 @@ struct ConversationTests {
     #expect(ada.texts().map { field("code", of: $0) } == ["id_conflict"])
   }
 
-  @Test("subscribe after n sends n+1 … head once and then live, from the database and from memory")
+  @Test("a subscription after n gets n+1 … head once, then live entries, from database and memory")
   func resume() {
     let world = World()
     let session = world.makeSession(entries: 350)

@@ -4,8 +4,8 @@ import Primitives
 import Testing
 import Wire
 
-/// permessage-deflate in the engine: which texts are compressed, how often and for whom, and its
-/// limits for a peer.
+/// permessage-deflate in the engine: the texts that it compresses, the copies that subscribers
+/// share, and the limits of a peer.
 @Suite struct DeflateTests {
   private static let long = String(
     repeating: "where is my parcel, and when will it come? ", count: 30)
@@ -23,7 +23,7 @@ import Wire
     return counts
   }
 
-  @Test("a conversation in compressed messages, whole and fragmented", arguments: [plain, keeping])
+  @Test("compressed messages work, whole and fragmented", arguments: [plain, keeping])
   func conversation(agreement: DeflateAgreement) {
     let world = World(loops: 2)
     let session = world.makeSession(entries: 1, ownedBy: 1)
@@ -124,7 +124,7 @@ import Wire
       writer.post(number % 3 == 0 ? "\(number)" : "\(number) \(Self.long)", to: session)
       world.advance(milliseconds: 60)
       world.commit()
-      // The reader receives rarely, once after its position was trimmed away.
+      // The reader receives rarely; once its position is no longer in memory.
       let bodies = writer.texts().map { field("body", of: $0) }
       #expect(bodies.contains { $0 == "\(number)" || $0.hasPrefix("\(number) ") })
       guard number % 50 == 49 || number == 599 else { continue }

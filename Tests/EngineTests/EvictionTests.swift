@@ -47,7 +47,7 @@ struct EvictionTests {
     check(world)
   }
 
-  @Test("followed sessions stay: another one is unavailable until one of them is left")
+  @Test("a followed session is not evicted; another one is unavailable until one of them is left")
   func allInUse() {
     let world = World(sessionsMax: 2)
     let sessions = (0..<3).map { _ in world.makeSession(entries: 1) }

@@ -69,7 +69,7 @@ struct FaultTests {
         == ["1", "2", "3"])
   }
 
-  @Test("the longer the store is unreachable, the longer the retry delay")
+  @Test("the delay between attempts grows while the store is unreachable")
   func growingWait() {
     let world = World()
     let session = world.makeSession()
@@ -147,7 +147,7 @@ struct FaultTests {
     #expect(mika.types() == ["subscribed", "live"])
   }
 
-  @Test("the same while the writer retries the batch (faults R18)")
+  @Test("a client ahead must also retry while the writer retries the batch (faults R18)")
   func aheadOfRetry() {
     let world = World()
     let session = world.makeSession()

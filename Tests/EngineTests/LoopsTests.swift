@@ -88,7 +88,7 @@ struct LoopsTests {
     #expect(mika.texts().map { field("status", of: $0) } == ["active"])
   }
 
-  @Test("a watcher on another loop receives a changed row, once for many changes")
+  @Test("an inbox on another loop receives a changed row once for many changes")
   func inbox() {
     let world = World(loops: 2)
     let session = world.makeSession(ownedBy: 1)

@@ -24,7 +24,7 @@ import Testing
     return world
   }
 
-  @Test("a session in memory without followers is read again for a new one")
+  @Test("a session in memory without followers is read again for a new follower")
   func stale() {
     let world = together(loops: 2)
     let session = world.makeSession(entries: 1, ownedBy: 1)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("own commits and marks are reported once, those of other gateways not again")
+  @Test("a gateway announces its own commits and marks once, and those of other gateways never")
   func changes() {
     let world = together()
     let session = world.makeSession()
@@ -94,7 +94,7 @@ import Testing
     #expect(world.loops[0].engine.effects.takeChanges().isEmpty)
   }
 
-  @Test("a change of a session without followers is sent only to the inbox of its workspace")
+  @Test("a change of a session without followers is sent to the inboxes of its workspace only")
   func unloaded() {
     let world = together()
     let session = world.makeSession(entries: 1)

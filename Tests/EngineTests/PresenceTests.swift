@@ -151,7 +151,7 @@ struct PresenceTests {
     #expect(update(1).map { field("position", of: $0) } == ["1"])
   }
 
-  @Test("a conversation's first message is news, later ones only for listeners")
+  @Test("a first message is announced to all, later ones only for workspaces with listeners")
   func news() {
     let world = World()
     let session = world.makeSession()
@@ -169,7 +169,7 @@ struct PresenceTests {
     #expect(news(world, 0).map(\.kind) == [.wrote(seq: 3)])
   }
 
-  @Test("a visitor's message to a session that is not in memory is news")
+  @Test("a visitor's message to a session that is not in memory is announced")
   func unloadedNews() {
     let world = World()
     let session = world.makeSession()

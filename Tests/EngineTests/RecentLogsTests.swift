@@ -13,7 +13,7 @@ struct RecentLogsTests {
     client.texts().filter { field("type", of: $0) == "message" }.map { field("body", of: $0) }
   }
 
-  @Test("all sessions together keep to the limit, and subscribers miss nothing")
+  @Test("the recent entries of all sessions stay within the limit, and subscribers miss nothing")
   func budget() {
     let world = World(recentBytesMax: RecentLogsTests.budget)
     let sessions = (0..<30).map { _ in world.makeSession() }

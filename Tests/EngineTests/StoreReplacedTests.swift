@@ -7,7 +7,7 @@ import Wire
 /// Bugs found by the simulator with a fail-over to a standby that lagged behind.
 @Suite("A database that has gone back is never mixed with earlier entries")
 struct StoreReplacedTests {
-  @Test("the connections of its sessions are closed on every loop, and get resync when they return")
+  @Test("connections to a replaced database's sessions are closed, and get resync when they return")
   func reconnect() {
     let world = World(loops: 2)
     let session = world.makeSession(entries: 5, ownedBy: 1)

@@ -37,7 +37,10 @@ final class World {
   let visitor = Person(role: .visitor, id: Identifier(high: 0xB, low: 1), name: Array("Ada".utf8))
   let clerk = Person(role: .operator_, id: Identifier(high: 0xC, low: 1), name: Array("Mika".utf8))
 
-  init(loops count: Int = 1, sessionsMax: Int = 1000, recentBytesMax: Int? = nil) {
+  init(
+    loops count: Int = 1, sessionsMax: Int = 1000, recentBytesMax: Int? = nil,
+    quotas: QuotaTable.Configuration = QuotaTable.Configuration()
+  ) {
     for index in 0..<count {
       loops.append(
         Loop(
@@ -45,7 +48,7 @@ final class World {
             loop: index, loopCount: count,
             configuration: Engine.Configuration(
               connectionsMax: 1000, sessionsMax: sessionsMax, recentBytesMax: recentBytesMax,
-              node: "test"), now: now, wall: wall)))
+              node: "test", quotas: quotas), now: now, wall: wall)))
     }
     members["operator"] = Member(
       person: clerk, workspace: workspace, sessions: [],

@@ -35,10 +35,32 @@ public struct Shape: Sendable {
       .filter { $0.hasSuffix(".sql") }.sorted().map { try Shape(String($0.dropLast(4))) }
   }
 
+  /// The statements of the script; a function's body has semicolons of its own.
+  public var statements: [String] {
+    var statements: [String] = []
+    var open = ""
+    for line in script.split(separator: "\n") where !line.hasPrefix("--") {
+      open += line + "\n"
+      if line.hasSuffix(";"),
+        open.split(separator: "$$", omittingEmptySubsequences: false).count != 2
+      {
+        statements.append(open)
+        open = ""
+      }
+    }
+    return statements
+  }
+
   public func database(rows: Int = 300) throws -> EmptyDatabase {
     let database = try EmptyDatabase(fixture: base, rows: rows)
     try BlockingConnection(database.url).execute(script: script)
     return database
   }
 
+  /// Makes it in an empty database of another server.
+  public func load(into url: String, rows: Int = 300) throws {
+    let connection = try BlockingConnection(url)
+    try connection.execute(script: EmptyDatabase.script(of: base, rows: rows))
+    try connection.execute(script: script)
+  }
 }

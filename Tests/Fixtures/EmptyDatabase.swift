@@ -12,6 +12,7 @@ public struct EmptyDatabase: Sendable {
 
   public init() throws {
     let base = try ScratchCluster.url()
+    try Roles.prepared.get()
     name = "empty_\(EmptyDatabase.count.add(1, ordering: .relaxed).newValue)"
     try BlockingConnection(base).execute(script: "CREATE DATABASE \(name)")
     url = base.replacing("/chirrup?", with: "/\(name)?")
@@ -20,13 +21,16 @@ public struct EmptyDatabase: Sendable {
   /// A database as found in other systems (Tests/Fixtures/legacy).
   public init(fixture: String, rows: Int = 1_000) throws {
     try self.init()
+    try BlockingConnection(url).execute(script: EmptyDatabase.script(of: fixture, rows: rows))
+  }
+
+  static func script(of fixture: String, rows: Int) throws -> String {
     let file = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "legacy/\(fixture).sql")
     // psql's meta-commands set the variable used in the script.
-    let script = try String(contentsOf: file, encoding: .utf8)
+    return try String(contentsOf: file, encoding: .utf8)
       .split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("\\") }
       .joined(separator: "\n").replacing(":rows)", with: "\(rows))")
-    try BlockingConnection(url).execute(script: script)
   }
 
   /// Restores a pg_dump backup into another database.

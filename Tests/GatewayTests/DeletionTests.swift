@@ -1,3 +1,5 @@
+import Fixtures
+import Migrator
 import Postgres
 import Primitives
 import Testing
@@ -53,6 +55,30 @@ struct DeletionTests {
       #"{"type":"subscribe","ref":"back","session":"\#(visit.session)","after":0}"#)
     _ = try visit.client.hear(#""type":"subscribed","ref":"back""#)
     try visit.client.post("still here", to: visit.session)
+  }
+
+  @Test("behind a pooler, without notifications, a deletion by SQL reaches subscribers and lists")
+  func unnotified() async throws {
+    let database = try EmptyDatabase().url
+    try Migrator(BlockingConnection(database)).up { _ in }
+    let pooler = try Pooler(before: database)
+    let gateway = try await RunningGateway(database: pooler.url)
+    defer { gateway.stop() }
+    let admin = try gateway.operatorAndToken()
+    let clerk = try SocketClient(port: gateway.port)
+    try clerk.say(
+      #"{"type":"hello","ref":1,"token":"\#(admin.token)"}"# + "\n"
+        + #"{"type":"watch","ref":"w","inbox":true}"#)
+    _ = try clerk.hear(#""ref":"w""#)
+    let followed = try gateway.visitor()
+    let quiet = try gateway.visitor()
+    try clerk.say(#"{"type":"subscribe","ref":2,"session":"\#(followed.session)","after":0}"#)
+    _ = try clerk.hear(#""live""#)
+    try gateway.run(Query("UPDATE chat_sessions SET deleted_at = now()"))
+    // The two events arrive in any order; the list repeats its event for some seconds.
+    let ended = try clerk.hear(#""type":"unsubscribed""#)
+    #expect(ended.contains { $0.contains("no_such_session") })
+    _ = try clerk.hear(#""session":"\#(quiet.session)","removed":true"#)
   }
 
   @Test("each message is acknowledged and stored, or refused, while its conversation is deleted")

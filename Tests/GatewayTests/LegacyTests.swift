@@ -42,7 +42,7 @@ struct LegacyTests {
     ).token
   }
 
-  @Test("history 1: console and widget receive the old messages in order")
+  @Test("console and widget receive the messages of an adopted workspace chat in order")
   func workspaceChat() async throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 450)
     let gateway = try await RunningGateway(loops: 2, database: database.url)
@@ -86,7 +86,7 @@ struct LegacyTests {
     #expect(seqs == Array(1...450))
   }
 
-  @Test("history 2: status 500 at first, 200 after the repair, 180 conversations after the import")
+  @Test("a LINE back end gets 500 at first and 200 after the repair; its messages are imported")
   func brokenChain() async throws {
     let database = try EmptyDatabase(fixture: "broken_chain")
     let connection = try BlockingConnection(database.url)

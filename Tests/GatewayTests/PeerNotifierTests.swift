@@ -39,7 +39,7 @@ struct PeerNotifierTests {
       "a gateway receives its own notifications")
   }
 
-  @Test("more sessions than the limit are sent as one notification for everything")
+  @Test("above the limit of sessions, one notification says that any session may have changed")
   func overflow() {
     var notifier = PeerNotifier()
     for _ in 0...PeerNotifier.sessionsMax {
@@ -48,7 +48,7 @@ struct PeerNotifierTests {
     #expect(heard(notifier.takePayloads(as: here)) == [.everything])
   }
 
-  @Test("unknown words are ignored")
+  @Test("unknown words in a notification are ignored")
   func nonsense() {
     #expect(PeerNotifier.changes(in: "", as: here).isEmpty)
     #expect(PeerNotifier.changes(in: "x y z", as: here).isEmpty)

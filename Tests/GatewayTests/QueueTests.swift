@@ -74,7 +74,7 @@ struct QueueTests {
     #expect(try gateway.stored(second.session).map(\.seq) == [1, 2])
   }
 
-  @Test("two operators in one conversation receive the events of each other and of the visitor")
+  @Test("two operators in one conversation receive each other's events and the visitor's")
   func collision() async throws {
     let database = try EmptyDatabase()
     let gateway = try await RunningGateway(loops: 3, database: database.url)

@@ -1,6 +1,7 @@
 import Directory
 import EmbeddedPostgres
 import Engine
+import Fixtures
 import Kernel
 import Logging
 import Migrator
@@ -26,23 +27,28 @@ final class RunningGateway {
 
   init(
     loops count: Int = 1, database: String? = nil, migrates: Bool = true,
-    _ change: (inout Settings) -> Void = { _ in }
+    log book: LogBook? = nil, _ change: (inout Settings) -> Void = { _ in }
   ) async throws {
     let url = try database ?? ScratchCluster.url()
+    try Roles.prepared.get()
     connection = try BlockingConnection(url)
     if migrates { try Migrator(connection).up { _ in } }
     var settings = Settings()
     settings.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
+    settings.adminListen = []
     settings.loops = count
     change(&settings)
-    var logger = Logger(label: "test")
-    logger.logLevel = .critical
+    var silent = Logger(label: "test")
+    silent.logLevel = .critical
+    let logger = book?.logger ?? silent
     let options = GatewayOptions(
-      settings: settings, databaseURL: url, signingSecret: Array(repeating: 9, count: 32),
+      settings: settings, databaseURL: try Roles.gateway(url),
+      signingSecret: Array(repeating: 9, count: 32),
+      tokens: TokenAuthority(secret: Array(repeating: 9, count: 32)),
       pageValues: [:], logger: logger)
-    tokens = TokenAuthority(secret: options.signingSecret)
+    tokens = options.tokens
     context = try GatewayContext(
-      options, tokens: tokens, certificates: try Certificates(options.settings))
+      options, certificates: try Certificates(options.settings))
     let (listeners, addresses) = try Gateway.listen(context)
     port = addresses.plain[0].port
     securePort = addresses.secure.first?.port ?? 0
@@ -110,6 +116,7 @@ final class RunningGateway {
     _ = try connection.run(
       OperatorSession.create(
         tokenHash: hash, operator: id, workspace: workspace, passwordHash: "x",
+        from: OperatorSession.Client(device: "", address: ""), now: SystemClock.wallTime(),
         expiresAt: WallTime(microseconds: SystemClock.wallTime().microseconds + 600_000_000)
       ).query)
     let hexadecimal = hash.map { byte in
@@ -166,5 +173,6 @@ final class RunningGateway {
   func stop() {
     for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: 3_000)) }
     loops.join()
+    context.readers.stop()
   }
 }

@@ -52,37 +52,6 @@ import Testing
   }
 }
 
-/// Collects log lines with their metadata.
-private final class LogBook: Sendable {
-  private let kept = Mutex<[String]>([])
-
-  func add(_ line: String) { kept.withLock { $0.append(line) } }
-  func lines(with text: String) -> [String] { kept.withLock { $0.filter { $0.contains(text) } } }
-
-  func first(with text: String) async throws -> String {
-    while true {
-      if let line = lines(with: text).first { return line }
-      try await Task.sleep(for: .milliseconds(5))
-    }
-  }
-}
-
-private struct BookHandler: LogHandler {
-  let book: LogBook
-  var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.info
-
-  subscript(metadataKey key: String) -> Logger.MetadataValue? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) {
-    let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }
-    book.add(fields.reduce("\(event.message)") { "\($0) \($1.key)=\($1.value)" })
-  }
-}
-
 /// Stalls a loop until the gate is opened.
 private final class Gate: Sendable {
   private let isOpen = Atomic(false)
@@ -109,7 +78,7 @@ struct WatchdogTests {
     _ gateway: RunningGateway, _ book: LogBook, exit: @escaping @Sendable () -> Void = {}
   ) throws -> Watchdog {
     try Watchdog(
-      gateway.context.pulses, Logger(label: "test") { _ in BookHandler(book: book) },
+      gateway.context.pulses, book.logger,
       limits: Watchdog.Limits(stallMilliseconds: 1_500, checkMilliseconds: 100), exit: exit)
   }
 
@@ -160,7 +129,7 @@ struct WatchdogTests {
     await Task(executorPreference: context.executors[0]) {
       await API.$currentRoute.withValue(3) {
         let services = LoopServices(
-          mailboxes: context.mailboxes, pulses: context.pulses)
+          mailboxes: context.mailboxes, pulses: context.pulses, readers: context.readers)
         _ = try? await services.run(Query("SELECT 1", []))
         seen.withLock { $0.append("\(context.pulses[0].read().activity)") }
       }

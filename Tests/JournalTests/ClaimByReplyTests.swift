@@ -45,7 +45,7 @@ import Testing
     return rows.text(0, 0) ?? ""
   }
 
-  @Test("a reply claims: the claim entry comes first, and the visitor's message keeps its number")
+  @Test("a reply claims the conversation; the claim's entry precedes all messages of the batch")
   func reply() throws {
     let session = try database.session(status: "waiting")
     let outcomes = try append { batch in

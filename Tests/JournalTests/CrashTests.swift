@@ -6,8 +6,8 @@ import Testing
 
 @testable import Journal
 
-/// The guarantee of Sources/PROTOCOL.md (“The log”) when the connection or the server fails between
-/// submit and completion.
+/// The log keeps the guarantee of Sources/PROTOCOL.md (“The log”) when the connection or the server
+/// fails between the submission of a batch and its completion.
 @Suite(.serialized) struct CrashTests {
   /// Kills the backend at various moments of a batch's life, as far as this machine is fast enough.
   @Test(arguments: 0..<12)
@@ -79,7 +79,7 @@ import Testing
     #expect((0..<4).map { rows.int(0, $0) } == [400, 400, 1, 400])
   }
 
-  @Test func `a batch is unavailable after the wait if the server does not return`() throws {
+  @Test func `a batch fails as unavailable if the server does not return within the wait`() throws {
     let database = try TestDatabase()
     let session = try database.session()
     var writer = Writer(url: database.url, seed: 1)

@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// `isLocal`: the settings of one transaction, as with a pooler.
+  /// - Parameter isLocal: applies the settings to one transaction only, as behind a pooler.
   @Test(arguments: Content.allCases, [false, true])
   func `the lock and append statements scan no table sequentially`(content: Content, isLocal: Bool)
     throws
@@ -137,7 +137,7 @@ import Testing
       ),
     ]
     let connection = try BlockingConnection(database.url)
-    try connection.run(Query(QueryConnection.settings, [.bool(false)]))
+    try connection.run(Query(QueryConnection.settings, [.bool(false), .text("10000")]))
     for statement in statements {
       try connection.execute(
         script: "PREPARE \(statement.name) (\(statement.types)) AS \(statement.query.sql)")

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Journal
 
-/// R10 of the faults: one row of a batch that PostgreSQL always rejects. Only that row fails, the
-/// other rows keep their order, and a separate path writes it into quarantine.
+/// R10 of the faults: PostgreSQL always rejects one row of a batch. Only that row fails, the other
+/// rows keep their order, and a separate statement writes the rejected row into the quarantine.
 @Suite struct QuarantineTests {
   let database: TestDatabase
   init() throws { database = try TestDatabase() }

@@ -1,5 +1,6 @@
 import Chat
 import EmbeddedPostgres
+import Fixtures
 import Glibc
 import Migrator
 import Postgres
@@ -10,7 +11,9 @@ import Synchronization
 
 /// A separate migrated database for one test, on the server that all tests of the process share.
 struct TestDatabase {
+  /// As a gateway connects: its user owns nothing.
   let url: String
+  /// As the owner of the tables.
   let sql: BlockingConnection
   let workspace: Identifier
 
@@ -27,10 +30,12 @@ struct TestDatabase {
   /// Uses a server that belongs to this test alone, unless `isShared`.
   init(on base: String, isShared: Bool = false) throws {
     let server = try BlockingConnection(base)
+    try Roles.prepared.get()
     guard isShared else {
-      url = base
+      url = base.replacing("user=chirrup", with: "user=chirrup_gateway")
       sql = server
       try Migrator(server).up()
+      try DatabaseRoles(Migrator(server)).openGatewayLogin()
       workspace = try TestDatabase.makeWorkspace(sql)
       return
     }
@@ -45,8 +50,9 @@ struct TestDatabase {
     try TestDatabase.template.withLock { _ in
       try server.execute(script: "CREATE DATABASE \(name) TEMPLATE journal_template")
     }
-    url = base.replacing("/chirrup?", with: "/\(name)?")
-    sql = try BlockingConnection(url)
+    let owner = base.replacing("/chirrup?", with: "/\(name)?")
+    url = try Roles.gateway(owner)
+    sql = try BlockingConnection(owner)
     workspace = try TestDatabase.makeWorkspace(sql)
   }
 

@@ -9,7 +9,7 @@ private func shell(_ script: String) -> Command {
 }
 
 @Suite struct ChildProcessTests {
-  @Test("A program's output and exit status are returned")
+  @Test("a program's output and exit status are returned")
   func run() throws {
     let finished = try ChildProcess.run(shell("printf 'one two'; exit 3"))
     #expect(finished.text == "one two")
@@ -17,14 +17,14 @@ private func shell(_ script: String) -> Command {
     #expect(try ChildProcess.run(Command("true")).status.isSuccess)
   }
 
-  @Test("Arguments are passed unchanged, without a shell")
+  @Test("arguments are passed unchanged, without a shell")
   func arguments() throws {
     var command = Command("printf", ["%s|", "a b", "$HOME", "`id`", "'\"", ""])
     command.output = .capture
     #expect(try ChildProcess.run(command).text == "a b|$HOME|`id`|'\"||")
   }
 
-  @Test("Environment and working directory are the ones given")
+  @Test("environment and working directory are the ones given")
   func surroundings() throws {
     var command = Command("/bin/sh", ["-c", "echo $COLOUR; pwd"])
     command.environment = ["COLOUR=green"]
@@ -33,7 +33,7 @@ private func shell(_ script: String) -> Command {
     #expect(try ChildProcess.run(command).text == "green\n/usr\n")
   }
 
-  @Test("Errors are captured with the output, discarded, or kept in a file")
+  @Test("errors are captured with the output, discarded, or kept in a file")
   func errors() throws {
     var command = shell("echo out; echo err >&2")
     command.errors = .capture
@@ -47,18 +47,18 @@ private func shell(_ script: String) -> Command {
     #expect(try ChildProcess.run(shell("cat \(path); rm \(path)")).text == "err\nerr\n")
   }
 
-  @Test("A large output does not block the program")
+  @Test("a large output does not block the program")
   func largeOutput() throws {
     let finished = try ChildProcess.run(shell("head -c 1000000 /dev/zero"))
     #expect(finished.output.count == 1_000_000 && finished.status.isSuccess)
   }
 
-  @Test("A missing program is an error of the caller")
+  @Test("a missing program is an error of the caller")
   func missing() {
     #expect(throws: Errno.noEntry) { try ChildProcess.run(Command("no-such-program")) }
   }
 
-  @Test("A signal ends a program, and the status contains its number")
+  @Test("a signal ends a program, and the status contains its number")
   func signal() throws {
     var child = try ChildProcess.spawn(Command("sleep", ["1000"]))
     #expect(try child.poll() == nil)
@@ -69,7 +69,7 @@ private func shell(_ script: String) -> Command {
     try child.send(.kill)
   }
 
-  @Test("A released process is killed and reaped")
+  @Test("a released process is killed and reaped")
   func dropped() throws {
     let identifier: Int32
     do {
@@ -79,7 +79,7 @@ private func shell(_ script: String) -> Command {
     #expect(try !ChildProcess.run(shell("kill -0 \(identifier) 2>&1")).status.isSuccess)
   }
 
-  @Test("A program can have its own process group, and inherits no descriptor")
+  @Test("a program can have its own process group, and inherits no descriptor")
   func isolation() throws {
     let pair = try Sockets.pair()
     // `ls` itself has one descriptor: the directory it reads.

@@ -3,7 +3,7 @@ import Primitives
 import Testing
 
 @Suite struct EpollTests {
-  @Test("A listener reports a connection, and bytes pass in both directions over loopback")
+  @Test("a listener reports a connection, and bytes pass in both directions over loopback")
   func loopback() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     let port = try listener.localPort()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct PeerAddressTests {
   @Test(
-    "Addresses are parsed, and formatted in the canonical form (RFC 5952)",
+    "addresses are parsed, and formatted in the canonical form (RFC 5952)",
     arguments: [
       ("127.0.0.1", "127.0.0.1"), ("255.255.255.255", "255.255.255.255"), ("::1", "::1"),
       ("2001:DB8:0:0:0:0:0:1", "2001:db8::1"), ("::ffff:10.1.2.3", "10.1.2.3"), ("::", "::"),
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "Malformed addresses are refused",
+    "malformed addresses are refused",
     arguments: [
       "", "localhost", "1.2.3", "1.2.3.256", "[::1]", "::1%lo", "1.2.3.4:80", " ::1",
       "1.2.3.4\0",
@@ -24,7 +24,7 @@ import Testing
     #expect(IPAddress(text) == nil)
   }
 
-  @Test("Limits count per IPv4 address, and per /64 prefix of IPv6 (N17)")
+  @Test("limits count per IPv4 address, and per /64 prefix of IPv6 (N17)")
   func limitKey() throws {
     func key(_ text: String) throws -> IPAddress { try #require(IPAddress(text)).limitKey }
     #expect(try key("10.0.0.1") != key("10.0.0.2"))
@@ -33,7 +33,7 @@ import Testing
     #expect(try key("2001:db8:1:2::1") != key("2001:db8:1:3::1"))
   }
 
-  @Test("Loopback is recognised in both families")
+  @Test("loopback is recognised in both families")
   func loopback() throws {
     for text in ["127.0.0.1", "127.255.0.1", "::1", "::ffff:127.0.0.1"] {
       #expect(try #require(IPAddress(text)).isLoopback)

@@ -21,7 +21,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
 }
 
 @Suite struct SocketTests {
-  @Test("Bytes arrive unchanged, at the requested offset")
+  @Test("bytes arrive unchanged, at the requested offset")
   func transfer() throws {
     let pair = try pair()
     let message = Array("hello".utf8)
@@ -32,7 +32,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(buffer.withMutableRawSpan { pair.second.receive(into: &$0) } == .wouldBlock)
   }
 
-  @Test("A full socket accepts a part and then returns wouldBlock; reading makes room")
+  @Test("a full socket accepts a part and then returns wouldBlock; reading makes room")
   func partial() throws {
     let pair = try pair()
     try pair.first.setSendBuffer(byteCount: 4_096)
@@ -48,7 +48,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(try wait(pair.first, .write)?.isWritable == true)
   }
 
-  @Test("The end of the stream is no error; writing after it is a reset, not a SIGPIPE")
+  @Test("the end of the stream is no error; writing after it is a reset, not a SIGPIPE")
   func ends() throws {
     let survivor = try survivorOfAPair()
     var buffer = [UInt8](repeating: 0, count: 10)
@@ -57,7 +57,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(try wait(survivor, .read)?.isHungUp == true)
   }
 
-  @Test("A half-closed peer is reported, and can still be answered (N12)")
+  @Test("a half-closed peer is reported, and can still be answered (N12)")
   func halfClosed() throws {
     let pair = try pair()
     try pair.first.shutdownWrite()
@@ -66,7 +66,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect([UInt8](repeating: 1, count: 3).withRawSpan { pair.second.send($0) } == .bytes(3))
   }
 
-  @Test("A reset is distinguished from the end of the stream (N03)")
+  @Test("a reset is distinguished from the end of the stream (N03)")
   func reset() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
@@ -82,7 +82,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(buffer.withMutableRawSpan { server.receive(into: &$0) } == .reset)
   }
 
-  @Test("An accepted socket inherits its listener's TCP_NODELAY, so the gateway sets it once")
+  @Test("an accepted socket inherits its listener's TCP_NODELAY, so the gateway sets it once")
   func noDelay() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     try listener.setNoDelay()
@@ -103,7 +103,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(!hasNoDelay(client.rawValue))
   }
 
-  @Test("Connecting to a port without a listener fails with its reason")
+  @Test("connecting to a port without a listener fails with its reason")
   func refused() throws {
     let port: UInt16
     do {
@@ -119,7 +119,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     }
   }
 
-  @Test("A port in use is refused unless both sockets share it (SO_REUSEPORT)")
+  @Test("a port in use is refused unless both sockets share it (SO_REUSEPORT)")
   func sharedPort() throws {
     let first = try Sockets.listen(on: .loopback, port: 0, sharing: .others)
     let port = try first.localPort()
@@ -135,7 +135,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     }
   }
 
-  @Test("The first listener binds exclusively, then shares the port with later ones only")
+  @Test("the first listener binds exclusively, then shares the port with later ones only")
   func portSharedLater() throws {
     let first = try Sockets.listen(on: .loopback, port: 0, sharing: .later)
     let port = try first.localPort()
@@ -165,7 +165,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(counts[0] > 0 && counts[1] > 0)
   }
 
-  @Test("A listener for both families returns IPv4 peers as IPv4 addresses (N17)")
+  @Test("a listener for both families returns IPv4 peers as IPv4 addresses (N17)")
   func dualStack() throws {
     let listener: FileDescriptor
     do {
@@ -185,7 +185,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(peer.description == "127.0.0.1:\(peer.port)")
   }
 
-  @Test("A Unix socket connects by its path, and a path that is too long is refused")
+  @Test("a Unix socket connects by its path, and a path that is too long is refused")
   func unixSocket() throws {
     let path = "/tmp/chirrup-test-\(Random.uint64())"
     let listener = try Sockets.listen(path: path)
@@ -212,7 +212,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     }
   }
 
-  @Test("A descriptor is closed with its owner, but not when it was released")
+  @Test("a descriptor is closed with its owner, but not when it was released")
   func closes() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     let client = try Sockets.connect(to: .loopback, port: try listener.localPort())

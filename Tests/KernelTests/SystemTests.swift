@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 @Suite struct SystemTests {
-  @Test("The monotonic clock does not go back, and the wall clock is in this century")
+  @Test("the monotonic clock does not go back, and the wall clock is in this century")
   func clocks() {
     var last = SystemClock.now()
     for _ in 0..<1_000 {
@@ -16,7 +16,7 @@ import Testing
     #expect(SystemClock.threadTimeNanoseconds() > 0)
   }
 
-  @Test("Random bytes have the requested number and differ each time")
+  @Test("random bytes have the requested number and differ each time")
   func random() {
     #expect(Random.bytes(0).isEmpty)
     #expect(Random.bytes(1_000).count == 1_000)
@@ -24,7 +24,7 @@ import Testing
     #expect(Set((0..<100).map { _ in Random.uint64() }).count == 100)
   }
 
-  @Test("Descriptors without FD_CLOEXEC are closed in started programs, and stay open here")
+  @Test("descriptors without FD_CLOEXEC are closed in started programs, and stay open here")
   func closeOnExec() throws {
     let number = dup(2)
     let descriptor = FileDescriptor(owning: number)
@@ -34,7 +34,7 @@ import Testing
     #expect(fcntl(2, F_GETFD) == 0)
   }
 
-  @Test("Environment variables with a prefix are removed, others stay")
+  @Test("environment variables with a prefix are removed, others stay")
   func environment() async {
     await #expect(processExitsWith: .exitCode(17)) {
       for name in ["PGPORT", "PGSERVICE", "PGX", "XPG"] { SystemTests.set(name) }
@@ -54,14 +54,14 @@ import Testing
     unsafe getenv(name) != nil
   }
 
-  @Test("An error number has a name and a description")
+  @Test("an error number has a name and a description")
   func errors() {
     #expect(Errno.connectionReset.name == "ECONNRESET")
     #expect(Errno.connectionReset.description == "Connection reset by peer (ECONNRESET)")
     #expect(Errno(rawValue: 9_999).name == "E9999")
   }
 
-  @Test("A signal to the process is read from the descriptor instead of ending it")
+  @Test("a signal to the process is read from the descriptor instead of ending it")
   func signals() async {
     // In a separate process, because a mistake would end it.
     await #expect(processExitsWith: .exitCode(17)) {
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("Without descriptors accept reports exhaustion, and works again when one is free (N02)")
+  @Test("without descriptors accept reports exhaustion, and works again when one is free (N02)")
   func exhausted() async {
     await #expect(processExitsWith: .exitCode(17)) {
       DescriptorLimit.raise()

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite struct ThreadTests {
-  @Test("A thread runs its body, and join waits for its end")
+  @Test("a thread runs its body, and join waits for its end")
   func join() throws {
     let sum = Mutex(0)
     try withThread(sum)
@@ -20,7 +20,7 @@ import Testing
     sum.withLock { $0 = box.value.load(ordering: .relaxed) }
   }
 
-  @Test("An event counter wakes an epoll from another thread, and counts the signals")
+  @Test("an event counter wakes an epoll from another thread, and counts the signals")
   func wakeup() throws {
     let wakeup = Wakeup(counter: try EventCounter())
     let epoll = try Epoll()
@@ -42,7 +42,7 @@ import Testing
     #expect(events.count == 0)
   }
 
-  @Test("Worker threads do the work that fits into the queue, and refuse the rest")
+  @Test("worker threads do the work that fits into the queue, and refuse the rest")
   func workers() async throws {
     let gate = Semaphore()
     let done = Box()

@@ -32,11 +32,11 @@ import Testing
     return violations
   }
 
-  @Test func equalIsClean() {
+  @Test func `equal logs have no violation`() {
     #expect(violations(rows).isEmpty)
   }
 
-  @Test func aMissingRowIsLost() {
+  @Test func `a missing row is lost`() {
     for missing in 0..<5 {
       var rows = rows
       rows.remove(at: missing)
@@ -45,7 +45,7 @@ import Testing
     #expect(violations([], lastSeq: 0)[.lost] == 5)
   }
 
-  @Test func twoRowsExchangedAreAMismatch() {
+  @Test func `two rows exchanged are a mismatch`() {
     var rows = rows
     rows.swapAt(1, 2)
     rows[1].seq = 2
@@ -53,28 +53,28 @@ import Testing
     #expect(violations(rows)[.mismatched] > 0)
   }
 
-  @Test func anotherBodyIsAMismatch() {
+  @Test func `a changed body is a mismatch`() {
     var rows = rows
     rows[3].body[40] ^= 1
     #expect(violations(rows)[.mismatched] == 1)
   }
 
-  @Test func aSeqStoredTwiceIsADuplicate() {
+  @Test func `a seq stored twice is a duplicate`() {
     #expect(violations(rows + [rows[4]])[.duplicated] == 1)
   }
 
-  @Test func aRowThatWasNotDeliveredIsLost() {
+  @Test func `an undelivered row is lost`() {
     let extra = StoredMessage(seq: 6, id: id(5), body: bodies.body(of: id(5)))
     #expect(violations(rows + [extra], lastSeq: 6)[.lost] == 1)
   }
 
-  @Test func aWrongLastSeqIsAMismatch() {
+  @Test func `a wrong last seq is a mismatch`() {
     #expect(violations(rows, lastSeq: 7)[.mismatched] == 1)
   }
 }
 
 @Suite struct CredentialsTests {
-  @Test func linesOfBothRolesAreParsed() throws {
+  @Test func `lines of both roles are parsed`() throws {
     let text = """
       {"token":"a.b.c","session":"01900000-0000-7000-8000-000000000001","visitor":{}}
 
@@ -87,11 +87,11 @@ import Testing
   }
 
   @Test(arguments: ["{}", "x", "{\"token\":\"a\",\"visitor\":\"b\"}"])
-  func otherLinesAreRefused(line: String) {
+  func `other lines are refused`(line: String) {
     #expect(throws: CredentialFailure.self) { try Credentials.parse(Array(line.utf8)) }
   }
 
-  @Test func aGroupKeepsASessionAndItsClientsOnOneLoop() {
+  @Test func `a group keeps a session and its clients on one loop`() {
     let visitors = (0..<10).map { number in
       Credential(
         kind: .visitor, token: "v\(number)",
@@ -114,7 +114,7 @@ import Testing
 }
 
 @Suite struct TargetTests {
-  @Test func addressesAreParsed() throws {
+  @Test func `addresses are parsed`() throws {
     let target = try #require(Target("ws://127.0.0.1:8080"))
     #expect(target.port == 8080 && target.path == "/api/v1/ws" && target.host == "127.0.0.1:8080")
     #expect(Target("ws://localhost/echo")?.path == "/echo")

@@ -80,7 +80,7 @@ import Wire
     #expect(figures.count == 60)
   }
 
-  @Test("a text split at every offset, and two objects in one text")
+  @Test("a text split at every offset is read, and two objects in one text")
   func cuts() {
     let length = FrameWalkerTests.frame(.text, Array(message(1).utf8)).count
     for cut in 1..<length {

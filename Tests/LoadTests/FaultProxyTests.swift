@@ -73,7 +73,7 @@ import Testing
 
   static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-  @Test func bytesAndTheEndOfStreamPassInBothDirections() throws {
+  @Test func `bytes and the end of stream pass in both directions`() throws {
     let ends = try Ends()
     ends.proxy.control.order(
       ProxyOrder(fault: .throttle(milliseconds: 60_000, bytesPerSecond: 4_000_000), share: 1))
@@ -86,7 +86,7 @@ import Testing
     #expect(try Self.receive(1, from: ends.server).end == .endOfStream)
   }
 
-  @Test func aCutIsAnEndAndAResetIsAReset() throws {
+  @Test func `a cut is an end and a reset is a reset`() throws {
     for (fault, end) in [(ProxyFault.cut, ReadOutcome.endOfStream), (.reset, .reset)] {
       let ends = try Ends()
       ends.proxy.control.order(ProxyOrder(fault: fault, share: 0.1))
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func stalledBytesArriveLater() throws {
+  @Test func `stalled bytes arrive later`() throws {
     let ends = try Ends()
     let begin = SystemClock.now()
     ends.proxy.control.order(ProxyOrder(fault: .stall(milliseconds: 300), share: 1))
@@ -107,7 +107,7 @@ import Testing
     #expect(SystemClock.now().milliseconds(since: begin) >= 300)
   }
 
-  @Test func afterTheLastAllowedByteThereIsNoAnswer() throws {
+  @Test func `after the last allowed byte there is no answer`() throws {
     let ends = try Ends()
     ends.proxy.control.order(
       ProxyOrder(fault: .cutAfter(bytes: 1_000, milliseconds: 60_000), share: 1))
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: [0, 3, 6])
-  func theAnswerToACommitIsLostAlsoWhenItComesInPieces(split: Int) throws {
+  func `the answer to a commit is lost even if it comes in pieces`(split: Int) throws {
     let ends = try Ends()
     ends.proxy.control.order(ProxyOrder(fault: .loseCommit(milliseconds: 60_000), share: 1))
     try Self.until { ends.proxy.control.takesNoOrders }

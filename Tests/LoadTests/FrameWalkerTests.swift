@@ -89,7 +89,7 @@ import Wire
     #expect(Self.walk(stream, pieces: single) == whole)
   }
 
-  @Test("a message in fragments, with pings between them")
+  @Test("a message in fragments is read, with pings between them")
   func fragments() {
     let stream =
       Self.frame(.text, Self.text(130), isFinal: false) + Self.frame(.ping, [9])
@@ -109,7 +109,7 @@ import Wire
     }
   }
 
-  @Test("a 64-bit length, its header split at every offset")
+  @Test("a 64-bit length is read from a header split at every offset")
   func longLength() {
     let payload = Self.text(70_000)
     let stream = Self.frame(.binary, payload) + Self.frame(.text, [65])

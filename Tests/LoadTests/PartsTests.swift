@@ -9,7 +9,7 @@ import Testing
     now: Instant(nanoseconds: 77_000_000_000))
 
   @Test(arguments: [0, 1, 999_999, 1_000_000, 123_456_789, 59_999_999_999])
-  func anIdGivesBackDueTimeSenderAndNumber(nanoseconds: Int64) {
+  func `an id contains the due time, the sender and the number`(nanoseconds: Int64) {
     let due = Instant(nanoseconds: 77_000_000_000 + nanoseconds)
     let id = stamp.identifier(due: due, client: Stamp.clientsMax - 1, number: Stamp.numbersMax - 1)
     #expect(stamp.isOwn(id))
@@ -18,7 +18,7 @@ import Testing
     #expect((0...245).contains(due.nanoseconds - stamp.due(of: id).nanoseconds))
   }
 
-  @Test func anIdIsOfVersion7AndOfThisRunOnly() {
+  @Test func `an id has version 7 and belongs to this run only`() {
     let id = stamp.identifier(due: Instant(nanoseconds: 77_000_000_000), client: 1, number: 2)
     let text = Array(id.description)
     #expect(text[14] == "7" && text[19] == "a")
@@ -30,7 +30,7 @@ import Testing
 
 @Suite struct BodiesTests {
   @Test(arguments: [36, 37, 100, 4096, 16_384])
-  func aBodyHasTheWantedLengthIsTextAndIsKnownByItsId(byteCount: Int) throws {
+  func `a body is text of the requested length and is recognised by its id`(byteCount: Int) throws {
     let bodies = Bodies(byteCount: byteCount)
     for low in UInt64(0)..<64 {
       let id = Identifier(high: 0x0190_0000_0000_7000, low: 1 << 63 | low)
@@ -64,17 +64,17 @@ import Testing
     }
   }
 
-  @Test func escapesAreResolved() {
+  @Test func `escapes are resolved`() {
     #expect(text(#""a\"b\\c\/d\n\t\r\b\f""#) == "a\"b\\c/d\n\t\r\u{8}\u{C}")
     #expect(text(#""\u0e2a\ud83d\ude42""#) == "ส🙂")
   }
 
   @Test(arguments: [#""\ud83d""#, #""\ud83d\u0041""#, #""\ux000""#, #""\q""#, #""open"#])
-  func wrongEscapesAreRefused(json: String) {
+  func `wrong escapes are refused`(json: String) {
     #expect(text(json) == nil)
   }
 
-  @Test func unknownValuesOfAnyShapeAreSkipped() throws {
+  @Test func `unknown values of any shape are skipped`() throws {
     let json = #"{"type":"ack","x":{"a":[1,-2.5e3,"}]",null,{"b":[]}]},"ref":7,"y":null} {"#
     try Array(json.utf8).withRawSpan { span in
       var cursor = JSONCursor()
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: ["", "{", "{\"type\"}", "{\"seq\":x}", "[1]", "{\"a\":1,}", "{\"type\":\"a"])
-  func malformedTextIsAFault(json: String) {
+  func `malformed text is a fault`(json: String) {
     #expect(throws: JSONFault.self) {
       try Array(json.utf8).withRawSpan { span throws(JSONFault) in
         var cursor = JSONCursor()
@@ -106,7 +106,7 @@ import Testing
     return outbox
   }
 
-  @Test func acksInAnyOrderSettleAndNumbersStayTrue() {
+  @Test func `acks in any order settle their messages, and the counts stay right`() {
     var outbox = filled(1000)
     for _ in 0..<1000 { _ = outbox.takeNext() }
     for number in stride(from: 999, through: 0, by: -1) { outbox.settle(number) }
@@ -115,7 +115,7 @@ import Testing
     #expect(outbox.entry(1000) != nil && outbox.entry(999) == nil)
   }
 
-  @Test func aRewindSendsTheUnsettledAgainInOrder() {
+  @Test func `a rewind sends the unsettled messages again in order`() {
     var outbox = filled(5)
     for _ in 0..<4 { _ = outbox.takeNext() }
     outbox.settle(1)
@@ -135,7 +135,7 @@ import Testing
 
 @Suite struct ArrivalsTests {
   @Test(arguments: Arrivals.Spacing.allCases)
-  func theRateIsKeptWhateverTheTimeOfAsking(spacing: Arrivals.Spacing) {
+  func `the rate is kept whenever it is read`(spacing: Arrivals.Spacing) {
     var arrivals = Arrivals(
       perSecond: 1000, spacing: spacing, from: .zero, seconds: 20, seed: 42)
     var count = 0

@@ -110,7 +110,7 @@ import Wire
     #expect(!verifier.problems.isEmpty)
   }
 
-  @Test("a reply of another length, one too many, a broken frame")
+  @Test("a reply of another length, one too many and a broken frame are violations")
   func lengths() {
     var short = Self.verifier(verifiesAll: false)
     _ = Self.take(&short, FrameWalkerTests.frame(.text, [65]))

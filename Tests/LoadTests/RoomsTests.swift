@@ -16,7 +16,7 @@ import Testing
     } + (0..<operators).map { Credential(kind: .operator_, token: "o\($0)") }
   }
 
-  @Test func aRoomLivesInOneProcess() {
+  @Test func `a room lives in one process`() {
     let groups = ClientGroup.rooms(
       RoomsTests.credentials(visitors: 7, operators: 3), count: 7, followers: 20, processes: 3)
     #expect(groups.count == 3)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func theRequestedShareOfTheListenersCanStopReading() {
+  @Test func `the requested share of the listeners can stop reading`() {
     let groups = ClientGroup.rooms(
       RoomsTests.credentials(visitors: 10, operators: 3), count: 10, followers: 110, processes: 2,
       stopsEvery: 100)
@@ -43,7 +43,7 @@ import Testing
     #expect(stopping.allSatisfy { $0.role == .operator_ }, "no sender stops reading")
   }
 
-  @Test func everySecondSessionHasTwoOperatorsOfItsProcess() throws {
+  @Test func `every second session has two operators of its process`() throws {
     let groups = ClientGroup.split(
       RoomsTests.credentials(visitors: 40, operators: 6), loops: 2, operatorsPerSession: 1.5,
       subscriptionsMax: 4)
@@ -64,7 +64,7 @@ import Testing
     #expect(Set(numbers).count == numbers.count)
   }
 
-  @Test func aReturningClientCountsOnceFromTheCut() {
+  @Test func `the time of a returning client counts from the cut, once`() {
     var recovery = Recovery(at: Instant(nanoseconds: 1_000_000), clients: 3)
     recovery.cameBack(1, at: Instant(nanoseconds: 3_000_000))
     recovery.cameBack(1, at: Instant(nanoseconds: 9_000_000))
@@ -74,7 +74,7 @@ import Testing
     #expect((4_000..<4_010).contains(recovery.times.max), "three digits are kept")
   }
 
-  @Test func aBrokenPromiseFailsTheRun() {
+  @Test func `a broken promise fails the run`() {
     var clean = LoopResult()
     clean.counters.made = 1
     clean.counters.acked = 1
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func aTargetIsTheSameInAnotherProcess() throws {
+  @Test func `a target is the same in another process`() throws {
     var target = try #require(Target("ws://127.0.0.1:8080/debug/echo"))
     #expect(target.source(of: 5) == nil)
     target.sources = [IPAddress(version4: 0x7F00_0002), IPAddress(version4: 0x7F00_0003)]

@@ -34,10 +34,10 @@ struct Scene {
   static func live(inFlight: Int = 16) -> Scene {
     var scene = Scene()
     _ = scene.open()
-    _ = scene.say(
+    _ = scene.receive(
       welcome.replacing("\"in_flight\":16", with: "\"in_flight\":\(inFlight)"))
-    _ = scene.say(scene.subscribed(from: 1, head: 0))
-    _ = scene.say(scene.live(0))
+    _ = scene.receive(scene.subscribed(from: 1, head: 0))
+    _ = scene.receive(scene.live(0))
     return scene
   }
 
@@ -53,7 +53,7 @@ struct Scene {
   }
 
   /// The types of the client's answers to a message of the gateway.
-  mutating func say(_ text: String) -> [String] {
+  mutating func receive(_ text: String) -> [String] {
     var output = CommandBuffer()
     Array(text.utf8).withRawSpan { span in
       var cursor = JSONCursor()

@@ -4,14 +4,14 @@ import Testing
 @testable import chirrup_load
 
 @Suite struct FaultPlanTests {
-  @Test func aSeedGivesTheSameFaultsAgain() {
+  @Test func `a seed gives the same faults again`() {
     let one = (0..<100).map { FaultPlan(seed: 7).cycle($0) }
     #expect(one == (0..<100).map { FaultPlan(seed: 7).cycle($0) })
     #expect(one != (0..<100).map { FaultPlan(seed: 8).cycle($0) })
   }
 
   @Test(arguments: [0, 1, UInt64.max])
-  func everyRoundHasEveryKind(seed: UInt64) {
+  func `every round has every kind`(seed: UInt64) {
     let plan = FaultPlan(seed: seed)
     let count = FaultKind.allCases.count
     for round in 0..<5 {
@@ -22,7 +22,7 @@ import Testing
     #expect(first == [.killGateway, .stopDatabase, .loseCommit])
   }
 
-  @Test func simultaneousFaultsAffectDifferentParts() {
+  @Test func `simultaneous faults affect different parts`() {
     let plan = FaultPlan(seed: 3)
     let pairs = (0..<500).map { plan.cycle($0) }.filter { $0.count == 2 }
     #expect(pairs.count > 50 && pairs.count < 450)
@@ -32,14 +32,14 @@ import Testing
     }
   }
 
-  @Test func onlyRequestedFaultsOccur() {
+  @Test func `only requested faults occur`() {
     let plan = FaultPlan(seed: 3, kinds: [.cutClients])
     for number in 0..<20 { #expect(plan.cycle(number).map(\.kind) == [.cutClients]) }
   }
 }
 
 @Suite struct CrowdTests {
-  @Test func everySessionHasTwoTabsAndAllOperators() {
+  @Test func `every session has two tabs and all operators`() {
     let visitors = (0..<12).map { number in
       Credential(
         kind: .visitor, token: "v\(number)", session: Identifier(high: 1, low: UInt64(number)))
@@ -94,17 +94,17 @@ import Testing
     return check.violations
   }
 
-  @Test func equalIsClean() {
+  @Test func `equal logs have no violation`() {
     #expect(check(rows(), isFinal: true).isEmpty)
   }
 
-  @Test func storedRowsWaitForTheirDelivery() {
+  @Test func `stored rows wait for their delivery`() {
     let seven = (0..<7).map { id($0) }
     #expect(check(rows(seven), lastSeq: 7, made: 7).isEmpty)
     #expect(check(rows(seven), lastSeq: 7, made: 7, isFinal: true)[.lost] == 2)
   }
 
-  @Test func eachRowIsCheckedOnceAndLaterRowsLater() {
+  @Test func `each row is checked once and later rows later`() {
     var check = TableCheck(stamp: stamp, bodies: bodies, sessions: 1)
     check.take(Array(rows()[..<2]), of: 0, log()) { _ in 5 }
     #expect(check.verified(0) == 2)
@@ -113,7 +113,7 @@ import Testing
     #expect(check.verified(0) == 5 && check.violations.isEmpty)
   }
 
-  @Test(arguments: 0..<5) func aMissingRowIsReportedWithItsPlace(missing: Int) {
+  @Test(arguments: 0..<5) func `a missing row is reported with its place`(missing: Int) {
     var rows = rows()
     rows.remove(at: missing)
     let violations = check(rows, stored: 5)
@@ -121,18 +121,18 @@ import Testing
     #expect(violations.examples.contains { $0.contains("\(id(missing))") })
   }
 
-  @Test func aRowDeletedLaterChangesTheCount() {
+  @Test func `a row deleted later changes the count`() {
     #expect(check(rows(), stored: 4)[.lost] == 1)
   }
 
-  @Test func exchangedRowsAndOtherBodiesAreMismatched() {
+  @Test func `exchanged rows and other bodies are mismatched`() {
     #expect(check(rows([0, 2, 1, 3, 4].map { id($0) }))[.mismatched] == 2)
     var rows = rows()
     rows[3].body[40] ^= 1
     #expect(check(rows)[.mismatched] == 1)
   }
 
-  @Test func aSendersOrderAndItsIdsAreHeld() {
+  @Test func `a sender's order and ids are checked`() {
     let turned = [0, 2, 1, 3, 4].map { id($0) }
     #expect(check(rows(turned), log(turned))[.reordered] == 1)
     let twice = [0, 1, 1, 2, 3].map { id($0) }
@@ -141,7 +141,7 @@ import Testing
     #expect(check(rows(mixed), log(mixed)).isEmpty)
   }
 
-  @Test func anUnsentMessageIsAMismatch() {
+  @Test func `an unsent message is a mismatch`() {
     #expect(check(rows(), made: 4)[.mismatched] == 1)
     let strangers = [0, 1, 2, 3].map { id($0) } + [Identifier(high: 0x7000, low: 1 << 63)]
     #expect(check(rows(strangers), log(strangers))[.mismatched] == 1)

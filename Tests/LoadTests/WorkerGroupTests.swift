@@ -39,7 +39,7 @@ import Testing
     return (near, far)
   }
 
-  @Test func aChannelCarriesMessagesWholeAndInOrder() throws {
+  @Test func `a channel carries messages whole and in order`() throws {
     let (near, far) = try WorkerGroupTests.channels()
     let texts = ["", "a", String(repeating: "é", count: 20_000)]
     for text in texts { try near.send(WorkerReport.failed(text)) }
@@ -52,7 +52,7 @@ import Testing
     #expect(try far.receive(WorkerReport.self, milliseconds: 0) == nil)
   }
 
-  @Test func aChannelReportsTheEndOfTheOtherProcess() throws {
+  @Test func `a channel reports the end of the other process`() throws {
     let near = try WorkerGroupTests.halfClosed()
     // Messages sent before are still received.
     #expect(try near.receive(WorkerReport.self, milliseconds: 0) != nil)
@@ -71,7 +71,7 @@ import Testing
   // MARK: Merged results
 
   /// The percentile of all is not the mean of the parts' percentiles.
-  @Test func histogramsAreMergedAndNotAveraged() throws {
+  @Test func `histograms are merged and not averaged`() throws {
     var all = Latencies()
     var parts = [LoopResult(), LoopResult()]
     for number in 0..<1_000 {
@@ -101,7 +101,7 @@ import Testing
     #expect(averaged != merged.ack.valueAtPercentile(99))
   }
 
-  @Test func violationsOfEveryPartAreCounted() throws {
+  @Test func `violations of every part are counted`() throws {
     var parts = [LoopResult(), LoopResult(), LoopResult()]
     parts[1].violations.note(.lost, count: 2, "two")
     parts[2].violations.note(.lost, "one")
@@ -120,7 +120,7 @@ import Testing
     #expect(merged.problems.count == 1)
   }
 
-  @Test func phasesAreAddedOneByOne() {
+  @Test func `phases are added one by one`() {
     var parts = [LoopResult(), LoopResult()]
     parts[0].phases = [LoopPhase(made: 1), LoopPhase(made: 10)]
     parts[1].phases = [LoopPhase(made: 2), LoopPhase(made: 20)]
@@ -132,7 +132,7 @@ import Testing
 
   // MARK: Steps
 
-  @Test func aStepIsReachedByAllLoopsAndTakenOnTheParentsOrder() {
+  @Test func `a step is reached by all loops and taken on the parent's order`() {
     let shared = RunState(loops: 2)
     shared.arrive()
     #expect(shared.stepsReached == 0)
@@ -144,7 +144,7 @@ import Testing
     #expect(shared.moment(of: 1) == nil)
   }
 
-  @Test func asManyProcessesAsTheDescriptorsNeed() {
+  @Test func `a run has as many processes as its descriptors need`() {
     #expect(WorkerGroup.processes(connections: 100, asked: 0, limit: 19_000) == 1)
     #expect(WorkerGroup.processes(connections: 19_000, asked: 0, limit: 19_000) == 1)
     #expect(WorkerGroup.processes(connections: 19_001, asked: 0, limit: 19_000) == 2)
@@ -154,7 +154,7 @@ import Testing
 
   // MARK: Processes
 
-  @Test func aWaitEndsWithTheProcessItsTimeOrAnotherEvent() throws {
+  @Test func `a wait ends with the process, after its time, or with another event`() throws {
     var child = try ChildProcess.spawn(Command("sleep", ["600"]))
     let descriptor = try ProcessDescriptor(child.processIdentifier)
     #expect(try child.wait(milliseconds: 20) == nil)
@@ -172,7 +172,7 @@ import Testing
   }
 
   /// Two workers that cannot connect: each reports it, and both end.
-  @Test func oneResultOfTwoProcesses() throws {
+  @Test func `two processes have one result`() throws {
     let works = [
       try WorkerGroupTests.work(settleSeconds: 1), try WorkerGroupTests.work(settleSeconds: 1),
     ]
@@ -188,7 +188,7 @@ import Testing
     for process in workers.processes { #expect(kill(process, 0) != 0) }
   }
 
-  @Test func aKilledWorkerEndsTheRun() throws {
+  @Test func `a killed worker ends the run`() throws {
     let works = [
       try WorkerGroupTests.work(settleSeconds: 60), try WorkerGroupTests.work(settleSeconds: 60),
     ]
@@ -208,7 +208,7 @@ import Testing
   }
 
   /// When the parent is killed, the channel closes, and the worker ends.
-  @Test(.timeLimit(.minutes(1))) func noWorkerOutlivesTheParent() throws {
+  @Test(.timeLimit(.minutes(1))) func `no worker outlives the parent`() throws {
     var command = Command(WorkerGroupTests.executable, [Worker.name])
     command.input = .socket
     command.output = .discard

@@ -7,20 +7,20 @@ import Workloads
 @Suite struct WorkloadTests {
   /// Each workload checks its own result: frames decoded, subscribers served.
   @Test(arguments: Work.all.map(\.name))
-  func everyWorkloadDoesItsWork(name: String) throws {
+  func `every workload does its work`(name: String) throws {
     let work = try #require(Work.all.first { $0.name == name })
     let running = work.begin()
     running.run(3 * work.step)
     #expect(!work.operation.isEmpty)
   }
 
-  @Test func namesAreUniqueAndEachHasItsThreshold() throws {
+  @Test func `names are unique and each has its threshold`() throws {
     let names = Work.all.map(\.name)
     #expect(Set(names).count == names.count)
     #expect(try Set(WorkloadTests.rows(of: "instructions.txt").map { $0[0] }) == Set(names))
   }
 
-  @Test func knownCostsAreInTheTable() throws {
+  @Test func `known costs are in the table`() throws {
     let rows = try WorkloadTests.rows(of: "instructions.txt")
     let allocation = try #require(rows.first { $0[0] == "known-allocation" })
     #expect(allocation[2...] == ["1", "1"])
@@ -38,7 +38,7 @@ import Workloads
   }
 
   /// The table fails in both directions for any figure; tested by the scripts' `unittest`.
-  @Test func theScriptsJudgeInBothDirections() throws {
+  @Test func `the scripts judge in both directions`() throws {
     let script = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../LoadTests/Costs/test_costs.py")
     let python = Process()

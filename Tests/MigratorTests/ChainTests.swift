@@ -2,7 +2,7 @@ import Migrator
 import Primitives
 import Testing
 
-/// The migration files alone, and compared with the applied revisions of a database; no I/O.
+/// The order of the migration files, and their comparison with a database's revisions. No I/O.
 @Suite struct ChainTests {
   private let a = Migration(revision: "20260101_a", parent: nil)
   private let b = Migration(revision: "20260102_b", parent: "20260101_a")

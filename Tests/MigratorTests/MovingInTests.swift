@@ -4,8 +4,8 @@ import Migrator
 import Postgres
 import Testing
 
-/// Guarantees for every adopted database: an interrupted or failed migration leaves no changes,
-/// other roles gain no privileges, and the owner's names keep their meaning.
+/// The adoption of a database keeps three promises: an interrupted or failed migration leaves no
+/// changes, other roles gain no privileges, and the owner's names keep their meaning.
 @Suite struct MovingInTests {
   private func failing(_ last: String) throws -> Chain {
     let (migrations, _) = Migration.embedded()
@@ -107,6 +107,37 @@ import Testing
     let after = try database.dump()
     #expect(after.schema == before.schema)
     #expect(after.rows == before.rows)
+  }
+
+  @Test func `a new table is sealed although another schema has a table of its name`() throws {
+    let connection = try BlockingConnection(EmptyDatabase().url)
+    try connection.execute(
+      script: """
+        CREATE TABLE extra (id int);
+        CREATE SCHEMA chirrup;
+        ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC;
+        SET search_path = chirrup, public;
+        """)
+    defer {
+      try? connection.execute(
+        script: "ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM PUBLIC")
+    }
+    let (migrations, _) = Migration.embedded()
+    let text = """
+      -- More.
+      -- parent: \(try Chain(migrations).head ?? "")
+      CREATE TABLE IF NOT EXISTS extra (id int);
+      -- down
+      DROP TABLE IF EXISTS extra;
+      """
+    let chain = try Chain(migrations + [try Migration(revision: "20990101_more", text: text)])
+    try Migrator(connection, chain: chain).up()
+    #expect(
+      try connection.texts(
+        """
+        SELECT relname FROM pg_class c, aclexplode(relacl)
+        WHERE relnamespace = 'chirrup'::regnamespace AND relkind = 'r' AND grantee = 0
+        """) == [])
   }
 
   @Test func `down deletes only the Chirrup rows that the owner's constraints forbid`() throws {

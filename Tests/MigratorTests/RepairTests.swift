@@ -3,7 +3,7 @@ import Migrator
 import Postgres
 import Testing
 
-/// Stamp, verify, check and repair: the recorded revisions against the actual schema.
+/// Stamp, verify, check and repair compare the recorded revisions with the actual schema.
 @Suite struct RepairTests {
   private func connection(_ database: EmptyDatabase) throws -> BlockingConnection {
     try BlockingConnection(database.url)

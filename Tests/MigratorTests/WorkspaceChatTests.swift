@@ -6,7 +6,8 @@ import Primitives
 import Synchronization
 import Testing
 
-/// History 1: a workspace chat without sessions (Tests/Fixtures/legacy/workspace_chat.sql).
+/// The adoption of a workspace chat, whose messages belong to no session
+/// (Tests/Fixtures/legacy/workspace_chat.sql).
 @Suite struct WorkspaceChatTests {
   private static let busy = "10000000-0000-4000-8000-000000000001"
 
@@ -91,6 +92,33 @@ import Testing
     try verify(Migrator(connection))
     // Chirrup's own workspaces have no owner in the old application.
     try connection.execute(script: "INSERT INTO workspaces (name) VALUES ('ours')")
+  }
+
+  @Test func `an application's message opens a visitor's new conversation, and closes its own`()
+    throws
+  {
+    let connection = try BlockingConnection(
+      EmptyDatabase(fixture: "workspace_chat", rows: 10).url)
+    try Migrator(connection).up()
+    try connection.execute(
+      script: """
+        INSERT INTO visitors (id, workspace_id) VALUES
+          ('20000000-0000-4000-8000-000000000001', '10000000-0000-4000-8000-000000000001');
+        INSERT INTO chat_sessions (id, workspace_id, user_id) VALUES
+          ('30000000-0000-4000-8000-000000000001', '10000000-0000-4000-8000-000000000001',
+            '20000000-0000-4000-8000-000000000001'),
+          ('30000000-0000-4000-8000-000000000002', '10000000-0000-4000-8000-000000000001',
+            'a0000000-0000-4000-8000-000000000001');
+        INSERT INTO chats (workspace_id, session_id, role, content)
+        SELECT workspace_id, id, 'user', 'from the application' FROM chat_sessions
+        WHERE id::text LIKE '30000000%';
+        """)
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', status, channel, last_seq, waiting_since IS NOT NULL)
+        FROM chat_sessions WHERE id::text LIKE '30000000%' ORDER BY id
+        """) == ["waiting web 1 t", "closed legacy 1 f"])
   }
 
   @Test func `after down, the database dump equals the original`() throws {

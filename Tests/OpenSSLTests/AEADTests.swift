@@ -14,7 +14,7 @@ import Testing
     #expect(sealed != AES256GCM.seal(plain, key: Self.key, context: Self.context))
   }
 
-  @Test("it does not open with another key or context, a changed bit or a missing byte")
+  @Test("a sealed text does not open with another key or context, a changed bit or a missing byte")
   func tampering() {
     let sealed = AES256GCM.seal(Array("secret".utf8), key: Self.key, context: Self.context)
     #expect(AES256GCM.open(sealed, key: Self.key.reversed(), context: Self.context) == nil)
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("AES-256-GCM of the specification (test case 14): seals of other programs open")
+  @Test("a text sealed by another program opens (AES-256-GCM specification, test case 14)")
   func knownAnswer() {
     let sealed: [UInt8] =
       [UInt8](repeating: 0, count: 12) + [

@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 @Suite struct DigestTests {
-  @Test("SHA-256 of the FIPS 180-4 examples")
+  @Test("SHA-256 gives the digests of the examples of FIPS 180-4")
   func sha256() {
     #expect(
       hexadecimal(SHA256.digest([]))
@@ -14,7 +14,7 @@ import Testing
         == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
   }
 
-  @Test("HMAC-SHA-256 of RFC 4231, test case 2")
+  @Test("HMAC-SHA-256 gives the code of test case 2 of RFC 4231")
   func hmac() {
     let code = HMACSHA256.code(
       for: Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8))
@@ -46,7 +46,7 @@ import Testing
         == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
   }
 
-  @Test func comparison() {
+  @Test func `a comparison in constant time finds a changed and a missing byte`() {
     #expect(constantTimeEquals([], []))
     #expect(constantTimeEquals([1, 2, 3], [1, 2, 3]))
     #expect(!constantTimeEquals([1, 2, 3], [1, 2, 4]))

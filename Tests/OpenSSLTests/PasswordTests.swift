@@ -1,4 +1,4 @@
-/// Password hashes: they verify, they are salted, and no stored text can demand unbounded work.
+/// Password hashes verify and are salted, and no stored text can demand unbounded work.
 import Primitives
 import Testing
 
@@ -24,7 +24,7 @@ import Testing
     #expect(try hashes.allSatisfy { try Password.verify("same", against: $0) })
   }
 
-  @Test("scrypt of RFC 7914 §12: P=\"password\", S=\"NaCl\", N=1024, r=8, p=16")
+  @Test("scrypt gives the hash of RFC 7914 §12 for \"password\", \"NaCl\", N=1024, r=8, p=16")
   func knownAnswer() throws {
     let parameters = Password.Parameters(log2N: 10, r: 8, p: 16)
     let encoded = try Password.hash("password", parameters: parameters, salt: Array("NaCl".utf8))

@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("it is complete with its last byte and not before, in one record or many (§5.1)")
+  @Test("a hello is complete with its last byte and not before, in one record or many (§5.1)")
   func whole() throws {
     let hello = try makeHello()
     for bytes in [hello, inRecords(of: 100, hello), inRecords(of: 1, hello)] {
@@ -71,7 +71,7 @@ import Testing
     #expect(look(bytes + [UInt8](repeating: 0, count: 300)) == expected)
   }
 
-  @Test("it has a limit, independent of its records")
+  @Test("the length of a hello is limited, independently of its records")
   func limit() {
     let most: [UInt8] = [22, 3, 1, 0x40, 0, 1, 0, 0x40, 0]
     #expect(look(most) == .incomplete)

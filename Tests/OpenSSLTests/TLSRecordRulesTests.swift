@@ -147,7 +147,7 @@ private final class Forger {
     #expect(result.last == .failed(.badRecord) && result.alert == 20)
   }
 
-  @Test("a key update applies from the next record on, in fragments too, but not interrupted")
+  @Test("a key update applies from the next record on; its fragments must follow each other")
   func keyUpdates() {
     let forger = Forger()
     forger.seal(23, [1])

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("it fails without secrets")
+  @Test("the self-test fails without secrets")
   func secretless() throws {
     let context = try context(compact: false)
     #expect(throws: TLSSelfTestFailure.self) { try TLSSelfTest.run(context) }

@@ -307,7 +307,7 @@ struct TLSLifeTests {
     #expect(received == 2_000)
   }
 
-  @Test("the number of contexts is that of simultaneous connections, not of all")
+  @Test("the number of contexts follows the simultaneous connections, not all connections")
   func contextsOfThePast() {
     let aead = TLSAEAD()
     for number in 0..<600 {
@@ -362,7 +362,7 @@ struct TLSLifeTests {
     #expect(received == 3 * pairs.count)
   }
 
-  @Test("keys follow from a secret as in RFC 8448 §3")
+  @Test("keys are derived from a secret as in RFC 8448 §3")
   func keySchedule() {
     let secret: [UInt8] = [
       0xa1, 0x1a, 0xf9, 0xf0, 0x55, 0x31, 0xf8, 0x56, 0xad, 0x47, 0x11, 0x6b, 0x45, 0xa9, 0x50,

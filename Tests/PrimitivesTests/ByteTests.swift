@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct ByteWritingTests {
   @Test(
-    "Numbers are written in decimal",
+    "numbers are written in decimal",
     arguments: [0, 1, -1, 9, 10, -10, 99, 100, 12_345, -12_345, .max, .min] as [Int64])
   func decimal(_ value: Int64) {
     var bytes = Array("x".utf8)
@@ -11,7 +11,7 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self) == "x\(value)")
   }
 
-  @Test("Integers are written most significant byte first, and read back")
+  @Test("integers are written most significant byte first, and read back")
   func bigEndian() {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: UInt16(0x0102))
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("Texts and spans are appended as they are")
+  @Test("texts and spans are appended as they are")
   func texts() {
     var bytes: [UInt8] = []
     bytes.append("static é" as StaticString)
@@ -34,7 +34,7 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self) == "static é dynamic €!?")
   }
 
-  @Test("A span equals a text of the same bytes, and no other")
+  @Test("a span equals a text of the same bytes, and no other")
   func equality() {
     let bytes = Array("type".utf8)
     bytes.withRawSpan { span in
@@ -43,19 +43,19 @@ import Testing
     }
   }
 
-  @Test("Invalid UTF-8 becomes U+FFFD in a text for people")
+  @Test("invalid UTF-8 becomes U+FFFD in a text for people")
   func repair() {
     #expect([0x61, 0xFF, 0x62].withRawSpan { $0.string } == "a\u{FFFD}b")
   }
 
-  @Test("A lent span is written in place")
+  @Test("a lent span is written in place")
   func inPlace() {
     var bytes: [UInt8] = [1, 2, 3]
     bytes.withMutableRawSpan { $0.storeBytes(of: 9, toByteOffset: 1, as: UInt8.self) }
     #expect(bytes == [1, 9, 3])
   }
 
-  @Test("Reading outside a span traps instead of reading elsewhere")
+  @Test("reading outside a span traps instead of reading elsewhere")
   func bounds() async {
     await #expect(processExitsWith: .failure) {
       _ = [1, 2, 3].withRawSpan { $0.byte(at: 3) }

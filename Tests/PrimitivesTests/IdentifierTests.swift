@@ -4,7 +4,7 @@ import Testing
 @Suite struct IdentifierTests {
   private let sample = "019e5a3c-7f21-7abc-8def-0123456789ab"
 
-  @Test("The text form is read in either case and written in lower case (RFC 9562 §4)")
+  @Test("the text form is read in either case and written in lower case (RFC 9562 §4)")
   func text() throws {
     let id = try #require(Identifier(sample))
     #expect(id.high == 0x019E_5A3C_7F21_7ABC && id.low == 0x8DEF_0123_4567_89AB)
@@ -13,7 +13,7 @@ import Testing
     #expect(Identifier.zero.description == "00000000-0000-0000-0000-000000000000")
   }
 
-  @Test("Every hexadecimal digit is parsed and written at its place")
+  @Test("every hexadecimal digit is parsed and written at its place")
   func halfBytes() throws {
     for index in 0..<32 {
       for value in 1..<16 {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "Other texts are no ids",
+    "other texts are no ids",
     arguments: [
       "", "019e5a3c7f217abc8def0123456789ab", "{019e5a3c-7f21-7abc-8def-0123456789ab}",
       "urn:uuid:019e5a3c-7f21-7abc-8def-0123456789ab", "019e5a3c-7f21-7abc-8def-0123456789a",
@@ -39,7 +39,7 @@ import Testing
     #expect(Identifier(text) == nil)
   }
 
-  @Test("Every byte at every place is a digit, a hyphen or a fault")
+  @Test("every byte at every place is a digit, a hyphen or a fault")
   func everyByte() {
     let valid = Array(sample.utf8)
     for place in valid.indices {
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test("Ids are ordered as PostgreSQL orders them: byte by byte, without a sign")
+  @Test("ids are ordered as PostgreSQL orders them: byte by byte, without a sign")
   func order() throws {
     let ordered = [
       "00000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000001",
@@ -66,7 +66,7 @@ import Testing
     #expect(ids.shuffled().sorted() == ids)
   }
 
-  @Test("A version 7 id carries its milliseconds, version and variant (RFC 9562 §5.7)")
+  @Test("a version 7 id carries its milliseconds, version and variant (RFC 9562 §5.7)")
   func version7() {
     // The sample of RFC 9562 §A.6.
     let time = WallTime(microseconds: 1_645_557_742_000_000)
@@ -77,7 +77,7 @@ import Testing
     #expect(id < later)
   }
 
-  @Test("The binary form is its 16 bytes, most significant first")
+  @Test("the binary form is its 16 bytes, most significant first")
   func binary() throws {
     var bytes: [UInt8] = []
     try #require(Identifier(sample)).appendBytes(to: &bytes)

@@ -17,6 +17,21 @@ import Testing
     #expect(table.take("a", atMilliseconds: at(100_000)) == 0)
   }
 
+  @Test("the level says what remains, when it is full again, and how long a refused one waits")
+  func level() {
+    var table = RateTable<String>(burst: 2, perMinute: 6)
+    func level(_ seconds: Int64) -> [Int] {
+      guard let level = table.takeLevel("a", atMilliseconds: at(seconds)) else { return [] }
+      return [level.waitSeconds, level.remaining, level.secondsUntilFull]
+    }
+    #expect(level(0) == [0, 1, 10])
+    #expect(level(0) == [0, 0, 20])
+    #expect(level(4) == [6, 0, 16])
+    #expect(level(100) == [0, 1, 10])
+    var unlimited = RateTable<String>(burst: 0, perMinute: 0)
+    #expect(unlimited.takeLevel("a", atMilliseconds: 0) == nil)
+  }
+
   @Test("a clock may be set back, far back or far ahead")
   func clock() {
     var table = RateTable<String>(burst: 1, perMinute: 60)

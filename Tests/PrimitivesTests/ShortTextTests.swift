@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, -1, 9, 10, -10, 99, 100, 12_345, -12_345, .max, .min] as [Int64])
-  func decimal(_ value: Int64) {
+  func `a decimal number is appended as its digits`(_ value: Int64) {
     #expect(text { $0.append(decimal: value) } == "> \(value)")
   }
 

@@ -23,7 +23,7 @@ private func holds(_ slab: borrowing Slab<Int>, _ id: SlotID) -> Bool { slab.con
 
 @Suite struct SlabTests {
   @Test(
-    "A value stays at its index until it is removed, and its slot is used again under a new name")
+    "a value stays at its index until it is removed, and its slot is used again under a new name")
   func reuse() throws {
     var slab = Slab<Int>(limit: 10)
     let first = try insert(1, into: &slab)
@@ -39,7 +39,7 @@ private func holds(_ slab: borrowing Slab<Int>, _ id: SlotID) -> Bool { slab.con
     #expect(named == third && SlotID(word: third.word) == third)
   }
 
-  @Test("A slab grows up to its limit and then refuses")
+  @Test("a slab grows up to its limit and then refuses")
   func limit() throws {
     var slab = Slab<Int>(limit: 200)
     for number in 0..<200 {
@@ -55,7 +55,7 @@ private func holds(_ slab: borrowing Slab<Int>, _ id: SlotID) -> Bool { slab.con
   }
 
   @Test(
-    "An element is destroyed once: after its removal, or with the slab")
+    "an element is destroyed once: after its removal, or with the slab")
   func ownership() {
     let log = Log()
     do {
@@ -69,7 +69,7 @@ private func holds(_ slab: borrowing Slab<Int>, _ id: SlotID) -> Bool { slab.con
     #expect(log.gone.sorted() == Array(0..<70))
   }
 
-  @Test("Reading an empty slot or a slot outside traps")
+  @Test("reading an empty slot or a slot outside traps")
   func misuse() async {
     await #expect(processExitsWith: .failure) {
       var slab = Slab<Int>(limit: 10)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct WallTimeTests {
   @Test(
-    "Times are written in UTC with milliseconds (RFC 3339 §5.6)",
+    "times are written in UTC with milliseconds (RFC 3339 §5.6)",
     arguments: [
       (0, "1970-01-01T00:00:00.000Z"), (1_795_269_787_042_999, "2026-11-21T14:03:07.042Z"),
       (951_782_399_999_999, "2000-02-28T23:59:59.999Z"),
@@ -17,7 +17,7 @@ import Testing
     #expect(WallTime(microseconds: microseconds).description == text)
   }
 
-  @Test("Every day of four centuries follows the one before it")
+  @Test("every day of four centuries follows the one before it")
   func calendar() {
     let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     var day: Int64 = -62_167_219_200 / 86_400 + 146_097 * 5  // 2000-01-01
@@ -37,7 +37,7 @@ import Testing
 }
 
 @Suite struct InstantTests {
-  @Test("A deadline saturates instead of wrapping round into the past")
+  @Test("a deadline saturates instead of wrapping round into the past")
   func saturates() {
     let now = Instant(nanoseconds: 5)
     #expect(now.advanced(byMilliseconds: 2) == Instant(nanoseconds: 2_000_005))
@@ -47,7 +47,7 @@ import Testing
     #expect(now.advanced(byMilliseconds: -1) == Instant(nanoseconds: -999_995))
   }
 
-  @Test("The time since an instant counts whole milliseconds, and never traps")
+  @Test("the time since an instant counts whole milliseconds, and never traps")
   func since() {
     let start = Instant(nanoseconds: 1_000_000)
     #expect(Instant(nanoseconds: 3_999_999).milliseconds(since: start) == 2)

@@ -16,7 +16,10 @@ extension World {
   func audit() async throws -> [String] {
     let rows = try await database.run(
       Query(
-        "SELECT action FROM audit_log WHERE workspace_id = $1 ORDER BY id",
+        """
+        SELECT action FROM audit_log
+        WHERE workspace_id = $1 AND actor <> 'command' AND action <> 'login.succeeded' ORDER BY id
+        """,
         [.uuid(workspace.id)]))
     return (0..<rows.count).compactMap { rows.text($0, 0) }
   }

@@ -84,7 +84,7 @@ import Testing
     #expect(answer.json["next_cursor"] is NSNull)
   }
 
-  @Test("filters, counts and both orders of the list")
+  @Test("the list is filtered, counted and sorted in both orders")
   func filters() async throws {
     let world = try await World()
     let old = try await world.conversation(title: "old", messages: ["hello"])
@@ -154,7 +154,8 @@ import Testing
     #expect(try await counts() == [801, 801])
     try await run("DELETE FROM chat_sessions WHERE workspace_id = $1::uuid AND title = ''")
     #expect(try await counts() == [1, 1])
-    try await run("DELETE FROM workspaces WHERE id = $1::uuid")
+    try world.database.asOwner(
+      Query("DELETE FROM workspaces WHERE id = $1::uuid", [.uuid(workspace)]))
   }
 
   @Test("a conversation has the members of the contract")

@@ -149,7 +149,7 @@ import Testing
       stored.replacingOccurrences(of: "%", with: mark),
       entered.replacingOccurrences(of: "%", with: mark)
     )
-    _ = try await world.database.run(
+    _ = try world.database.asOwner(
       Query(
         "UPDATE operators SET email = $2::text WHERE id = $1::uuid",
         [.uuid(world.mika.id), .text(stored)]))

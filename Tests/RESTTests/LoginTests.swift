@@ -220,6 +220,7 @@ import Tokens
         OperatorSession.create(
           tokenHash: secretHash(secret), operator: world.mika.id,
           workspace: world.workspace.id, passwordHash: World.passwordHash,
+          from: .unknown, now: World.now,
           expiresAt: WallTime(microseconds: World.now.microseconds + 60_000_000)))
     }
     func find(_ secret: String) async throws -> Operator? {

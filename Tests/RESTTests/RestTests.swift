@@ -223,6 +223,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     for (path, json, name) in [
       ("/api-keys", #"{"name":"k","scopes":["audit:read"]}"#, "key"),
       ("/webhooks", webhook, "webhook.secret"),
+      ("/identity-secrets", "{}", "secret"),
     ] {
       let headers = [
         ("Authorization", try world.bearer(owner)), ("Content-Type", "application/json"),
@@ -233,7 +234,9 @@ private let search = "/api/v1/admin/live-chat/messages/search"
       let again = await world.send("POST", admin + path, headers, json)
       #expect(again.status == 201 && again.header("Idempotency-Replayed") == "true")
       #expect(again.string(name) == nil && !again.body.contains(secret))
-      let id = made.string("webhook.id") ?? made.string("api_key.id")
+      let id =
+        made.string("webhook.id") ?? made.string("api_key.id")
+        ?? made.string("identity_secret.id")
       #expect(again.body.contains(try #require(id)))
       // Not even encrypted.
       let rows = try await world.database.run(

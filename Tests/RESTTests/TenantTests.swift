@@ -20,8 +20,16 @@ import Tokens
   }
 
   /// Bodies that would change something.
-  static let bodies = [
+  static let bodies: [String: String] = [
     "POST /api/v1/auth/password": #"{"current":"x","new":"long enough"}"#,
+    "POST /api/v1/auth/second-factor/app": #"{"current":"x"}"#,
+    "POST /api/v1/auth/second-factor/app/confirm": #"{"code":"000000"}"#,
+    "POST /api/v1/auth/second-factor/recovery-codes": #"{"current":"x"}"#,
+    "POST /api/v1/auth/second-factor/remove": #"{"current":"x","code":"000000"}"#,
+    "POST /api/v1/auth/second-factor/passkeys/confirm":
+      #"{"challenge":"x","name":"x","credential":{}}"#,
+    "POST /api/v1/auth/second-factor/passkeys/{id}/remove":
+      #"{"current":"\#(World.password)"}"#,
     "PATCH /api/v1/admin/live-chat/conversations/{id}": #"{"title":"x"}"#,
     "POST /api/v1/admin/live-chat/conversations/{id}/messages": #"{"body":"x"}"#,
     "POST /api/v1/admin/live-chat/conversations/{id}/notes": #"{"body":"x"}"#,
@@ -34,6 +42,7 @@ import Tokens
     "PUT /api/v1/admin/reply-objects/{object_id}": #"{"payload":{"text":"x"}}"#,
     "PUT /api/v1/admin/credentials/{provider}": #"{"secret":"x"}"#,
     "POST /api/v1/admin/api-keys": #"{"name":"x","scopes":[]}"#,
+    "POST /api/v1/admin/identity-secrets": #"{"overlap_hours":0}"#,
     "POST /api/v1/admin/intents": #"{"name":"x","keyword":"x"}"#,
     "PUT /api/v1/admin/intents/{name}": #"{"keyword":"x","is_enabled":false}"#,
     "POST /api/v1/admin/rich-menus": #"{"name":"x","status":"published"}"#,
@@ -160,6 +169,7 @@ import Tokens
       "member.id")
     let key = try await made(
       "POST", "api-keys", #"{"name":"x","scopes":["audit:read"]}"#, "api_key.id")
+    let identity = try await made("POST", "identity-secrets", "{}", "identity_secret.id")
     let menu = try await made(
       "POST", "rich-menus", #"{"name":"x","status":"published"}"#, "rich_menu.id")
     let webhook = try await made(
@@ -170,16 +180,25 @@ import Tokens
       "PUT", "reply-objects/kept", #"{"payload":{"text":"\#(mark)"}}"#, "reply_object.object_id")
     _ = try await made("PUT", "credentials/kept", #"{"secret":"\#(mark)"}"#, "credential.provider")
     _ = try await made("POST", "intents", #"{"name":"kept","keyword":"\#(mark)"}"#, "intent.name")
+    let passkey = World.identifier()
+    try world.database.asOwner(
+      Query(
+        """
+        INSERT INTO passkeys (id, operator_id, relying_party, credential_id, public_key, algorithm,
+          sign_count, is_synced, name, created_at)
+        VALUES ($1::uuid, $2::uuid, 'x', $3::bytea, '', -7, 0, false, '', now())
+        """, [.uuid(passkey), .uuid(world.mika.id), .bytes(Array(mark.utf8))]))
     return Owner(
       world: world,
       objects: [
         "conversations": "\(session)", "sessions": "\(session)", "visitors": visitor,
-        "members": member, "api-keys": key, "rich-menus": menu, "webhooks": webhook,
+        "members": member, "api-keys": key, "identity-secrets": identity,
+        "rich-menus": menu, "webhooks": webhook,
         "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",
-        "intents": "kept",
+        "intents": "kept", "passkeys": "\(passkey)",
       ],
       secrets: [
-        mark, "\(session)", visitor, member, key, menu, webhook, delivery,
+        mark, "\(session)", visitor, member, key, identity, menu, webhook, delivery,
         world.workspace.id.description, world.mika.id.description,
       ])
   }

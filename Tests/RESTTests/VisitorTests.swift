@@ -19,8 +19,9 @@ struct VisitorWorld {
 
   init(_ options: APIOptions = APIOptions()) async throws {
     world = try await World(options)
-    secret = try #require(
-      try await world.database.ask(Workspace.identitySecret(world.workspace.id)))
+    let made = try await world.call(
+      "POST", "/api/v1/admin/identity-secrets", as: try await world.member(.owner), json: "{}")
+    secret = try #require(made.string("secret"), "\(made.body)")
   }
 
   func after(_ days: Int64, seconds: Int64 = 0) -> WallTime {
@@ -50,11 +51,12 @@ struct VisitorWorld {
     return await world.send(method, "/api/v1/widget/\(path)", headers, json)
   }
 
+  /// The events of the answer's visitor, oldest first.
   func events(_ answer: Answer) async throws -> [String] {
     let id = try #require(answer.string("visitor.id").flatMap { Identifier($0) })
-    return try await world.database.ask(
-      Visitor.friendEvents(of: id, workspace: world.workspace.id)
-    ).map(\.event)
+    let rows = try await world.database.run(
+      FriendEvents.page(of: id, in: world.workspace.id, after: nil, limit: 100))
+    return (0..<rows.count).reversed().compactMap { rows.text($0, 1) }
   }
 
   func session(_ answer: Answer) throws -> Identifier {

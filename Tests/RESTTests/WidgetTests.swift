@@ -290,7 +290,7 @@ import Tokens
     #expect(plain.json["accent"] is NSNull)
     #expect(plain.string("locale") == "auto")
     func with(_ settings: String) async throws -> Answer {
-      _ = try await world.database.run(
+      try world.database.asOwner(
         Query(
           "UPDATE workspaces SET settings = $1::jsonb WHERE id = $2::uuid",
           [.json(Array(settings.utf8)), .uuid(world.workspace.id)]))

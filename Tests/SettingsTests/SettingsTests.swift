@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("precedence: flag, CHIRRUP_DATABASE_URL, DATABASE_URL, file")
+  @Test("a flag precedes CHIRRUP_DATABASE_URL, that one DATABASE_URL, and the file comes last")
   func precedence() async throws {
     let file = try TemporaryFile("database_url: host=file dbname=a\nloops: 1\n")
     var environment = ["LOOPS": "7"]
@@ -73,12 +73,61 @@ import Testing
       try await problems("listen: none\ntls: {listen: [\(address)], certificates: [a]}").isEmpty)
   }
 
+  @Test("secrets come from files that variables name, and from systemd's credentials")
+  func secretFiles() async throws {
+    let keys = try TemporaryFile("0123456789abcdefghijklmnopqrstuv\nABCDEFGHabcdefghABCDEFGHabcd\n")
+    let url = try TemporaryFile("host=secret dbname=a\n")
+    var environment = ["DATABASE_URL_FILE": url.path]
+    func load() async throws -> Settings {
+      let loaded = try await Settings.load(environment: environment)
+      #expect(loaded.warnings.isEmpty)
+      return loaded.settings
+    }
+    #expect(try await load().databaseURL == "host=secret dbname=a")
+    environment["CHIRRUP_CREDENTIALS_KEY_FILE"] = keys.path
+    await #expect(throws: SettingsFault.self, "the second key is too short") { try await load() }
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try Data("0123456789abcdefghijklmnopqrstuv".utf8).write(
+      to: folder.appending(path: "credentials_key"))
+    environment = ["CREDENTIALS_DIRECTORY": folder.path]
+    #expect(try await load().credentialsKeys == ["0123456789abcdefghijklmnopqrstuv"])
+    #expect(try await load().databaseURL == nil)
+    environment["CHIRRUP_CREDENTIALS_KEY"] = "ABCDEFGHabcdefghABCDEFGHabcdefgh"
+    #expect(try await load().credentialsKeys == ["ABCDEFGHabcdefghABCDEFGHabcdefgh"])
+    environment["CHIRRUP_CREDENTIALS_KEY_FILE"] = "/no/such/file"
+    do throws(SettingsFault) {
+      _ = try await Settings.load(environment: environment)
+      Issue.record("a secret was given twice, once by a missing file")
+    } catch {
+      let text = error.problems.joined(separator: "\n")
+      #expect(text.contains("are both set") && text.contains("/no/such/file cannot be read"))
+      #expect(!text.contains("ABCDEFGHabcdefgh"))
+    }
+  }
+
+  @Test("the metrics share the addresses of listen only if that is written")
+  func adminListen() async throws {
+    func load(_ text: String) async throws -> Settings {
+      try await Settings.load(environment: ["CHIRRUP_ADMIN_LISTEN": text]).settings
+    }
+    #expect(try await !load("").adminIsPublic)
+    #expect(try await load("none").adminListen.isEmpty)
+    #expect(try await load("listen").adminIsPublic)
+    #expect(try await load("0.0.0.0:9180").adminListen[0].port == 9180)
+    await #expect(throws: SettingsFault.self) { try await load("127.0.0.1:8080") }
+  }
+
   @Test("each key can be set in the file and by its variable")
   func everyKey() async throws {
     let file = try TemporaryFile(
       """
       listen: ["127.0.0.1:1", "[::1]:2", "localhost:0"]
+      admin_listen: [127.0.0.1:9, "[::1]:9"]
+      user: chirrup
       tls:
+        hsts_seconds: 60
         listen: [127.0.0.1:443]
         certificates: [a.pem, /b/c.pem]
         keys: [a.key, b.key]
@@ -86,6 +135,7 @@ import Testing
       public_url: https://chat.example.com/
       database_url: postgresql:///chat
       database_direct_url: host=direct dbname=chat
+      migrations_url: host=direct dbname=chat user=owner
       data_dir: /srv/chirrup
       loops: 4
       log: {level: debug, format: json}
@@ -101,6 +151,21 @@ import Testing
         connects_per_address: 30
         hellos_per_address: 20
         tokens_per_address: 6
+        requests_per_member: 31
+        requests_per_key: 32
+        requests_per_visitor: 33
+        requests_per_workspace: 34
+        sends_per_visitor: 41
+        sends_per_address: 42
+        sends_per_workspace: 43
+        stored_mebibytes_per_visitor: 44
+        stored_mebibytes_per_address: 45
+        stored_mebibytes_per_workspace: 46
+        conversations_per_visitor: 47
+        new_visitors_per_workspace: 48
+        expensive_readers: 2
+        expensive_per_workspace: 3
+        expensive_seconds: 35
         exempt_addresses: none
       trusted_proxies: [10.0.0.0/8, "2001:db8::1"]
       proxy_protocol: true
@@ -124,6 +189,11 @@ import Testing
       ListenAddress(host: "127.0.0.1", port: 1), ListenAddress(host: "::1", port: 2),
       ListenAddress(host: "127.0.0.1", port: 0),
     ]
+    expected.adminListen = [
+      ListenAddress(host: "127.0.0.1", port: 9), ListenAddress(host: "::1", port: 9),
+    ]
+    expected.user = "chirrup"
+    expected.tls.hstsSeconds = 60
     expected.tls.listen = [ListenAddress(host: "127.0.0.1", port: 443)]
     expected.tls.certificates = ["a.pem", "/b/c.pem"]
     expected.tls.keys = ["a.key", "b.key"]
@@ -133,6 +203,7 @@ import Testing
     expected.publicURL = "https://chat.example.com"
     expected.databaseURL = "postgresql:///chat"
     expected.databaseDirectURL = "host=direct dbname=chat"
+    expected.migrationsURL = "host=direct dbname=chat user=owner"
     expected.dataDirectory = "/srv/chirrup"
     expected.loops = 4
     expected.log.level = .debug
@@ -159,6 +230,21 @@ import Testing
     expected.limits.connectsPerAddress = 30
     expected.limits.hellosPerAddress = 20
     expected.limits.tokensPerAddress = 6
+    expected.limits.requestsPerMember = 31
+    expected.limits.requestsPerKey = 32
+    expected.limits.requestsPerVisitor = 33
+    expected.limits.requestsPerWorkspace = 34
+    expected.limits.sendsPerVisitor = 41
+    expected.limits.sendsPerAddress = 42
+    expected.limits.sendsPerWorkspace = 43
+    expected.limits.storedMebibytesPerVisitor = 44
+    expected.limits.storedMebibytesPerAddress = 45
+    expected.limits.storedMebibytesPerWorkspace = 46
+    expected.limits.conversationsPerVisitor = 47
+    expected.limits.newVisitorsPerWorkspace = 48
+    expected.limits.expensiveReaders = 2
+    expected.limits.expensivePerWorkspace = 3
+    expected.limits.expensiveSeconds = 35
     expected.limits.exemptAddresses = []
     expected.trustedProxies = ["10.0.0.0/8", "2001:db8::1"]
     expected.proxyProtocol = true
@@ -176,6 +262,8 @@ import Testing
 
     let environment = [
       "CHIRRUP_LISTEN": "127.0.0.1:1, [::1]:2,localhost:0",
+      "CHIRRUP_ADMIN_LISTEN": "127.0.0.1:9,[::1]:9", "CHIRRUP_USER": "chirrup",
+      "CHIRRUP_TLS_HSTS_SECONDS": "60",
       "CHIRRUP_TLS_LISTEN": "127.0.0.1:443",
       "CHIRRUP_TLS_CERTIFICATES": "a.pem, /b/c.pem",
       "CHIRRUP_TLS_KEYS": "a.key,b.key",
@@ -183,6 +271,7 @@ import Testing
       "CHIRRUP_PUBLIC_URL": "https://chat.example.com",
       "CHIRRUP_DATABASE_URL": "postgresql:///chat",
       "CHIRRUP_DATABASE_DIRECT_URL": "host=direct dbname=chat",
+      "CHIRRUP_MIGRATIONS_URL": "host=direct dbname=chat user=owner",
       "CHIRRUP_DATA_DIR": "/srv/chirrup",
       "CHIRRUP_LOOPS": "4",
       "CHIRRUP_LOG_LEVEL": "DEBUG",
@@ -197,6 +286,21 @@ import Testing
       "CHIRRUP_LIMITS_CONNECTS_PER_ADDRESS": "30",
       "CHIRRUP_LIMITS_HELLOS_PER_ADDRESS": "20",
       "CHIRRUP_LIMITS_TOKENS_PER_ADDRESS": "6",
+      "CHIRRUP_LIMITS_REQUESTS_PER_MEMBER": "31",
+      "CHIRRUP_LIMITS_REQUESTS_PER_KEY": "32",
+      "CHIRRUP_LIMITS_REQUESTS_PER_VISITOR": "33",
+      "CHIRRUP_LIMITS_REQUESTS_PER_WORKSPACE": "34",
+      "CHIRRUP_LIMITS_SENDS_PER_VISITOR": "41",
+      "CHIRRUP_LIMITS_SENDS_PER_ADDRESS": "42",
+      "CHIRRUP_LIMITS_SENDS_PER_WORKSPACE": "43",
+      "CHIRRUP_LIMITS_STORED_MEBIBYTES_PER_VISITOR": "44",
+      "CHIRRUP_LIMITS_STORED_MEBIBYTES_PER_ADDRESS": "45",
+      "CHIRRUP_LIMITS_STORED_MEBIBYTES_PER_WORKSPACE": "46",
+      "CHIRRUP_LIMITS_CONVERSATIONS_PER_VISITOR": "47",
+      "CHIRRUP_LIMITS_NEW_VISITORS_PER_WORKSPACE": "48",
+      "CHIRRUP_LIMITS_EXPENSIVE_READERS": "2",
+      "CHIRRUP_LIMITS_EXPENSIVE_PER_WORKSPACE": "3",
+      "CHIRRUP_LIMITS_EXPENSIVE_SECONDS": "35",
       "CHIRRUP_LIMITS_EXEMPT_ADDRESSES": "none",
       "CHIRRUP_TRUSTED_PROXIES": "10.0.0.0/8,2001:db8::1",
       "CHIRRUP_PROXY_PROTOCOL": "true",

@@ -28,7 +28,7 @@ import Testing
     #expect(parseListen(text) == nil)
   }
 
-  @Test func listenText() {
+  @Test func `a listen address is parsed`() {
     #expect(ListenAddress(host: "::1", port: 80).description == "[::1]:80")
     #expect(ListenAddress(host: "127.0.0.1", port: 80).description == "127.0.0.1:80")
   }
@@ -58,7 +58,7 @@ import Testing
     #expect(parseOrigin(text) == parsed)
   }
 
-  @Test("connection strings, in libpq's two forms")
+  @Test("connection strings are accepted in libpq's two forms")
   func connectionString() {
     #expect(isConnectionString("postgres:///chat"))
     #expect(isConnectionString("postgresql://a:b@c:1/d?sslmode=require"))

@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("the page is read as it is meant")
+  @Test("the parsed page has its targets, files and types")
   func reading() {
     #expect(Self.files.count > 40 && Self.types.count > 40)
     #expect(Self.files.contains("Engine/Inbound.swift") && Self.types.contains("ConnectionTable"))

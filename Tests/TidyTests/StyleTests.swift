@@ -47,7 +47,7 @@ import Testing
     #expect(code.prefix(2).contains { $0.drop { $0 == " " }.hasPrefix("//") })
   }
 
-  @Test("no unfinished and no forced code", arguments: SourceFile.all)
+  @Test("no code is unfinished or forces a value", arguments: SourceFile.all)
   func bannedWords(file: SourceFile) {
     guard !file.path.hasPrefix("Tests/TidyTests/") else { return }
     let banned =

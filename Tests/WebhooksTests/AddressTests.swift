@@ -14,12 +14,37 @@ import Webhooks
       "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe",
       "64:ff9b:1::1", "100::1", "2001::1", "2001:10::1", "2001:db8::1", "2002:7f00:1::1",
       "3fff::1", "fc00::1", "fd12:3456::1", "fe80::1", "fec0::1", "ff02::1", "5f00::1",
+      "192.31.196.1", "192.52.193.1", "192.175.48.1", "192.88.99.2", "192.0.0.170",
+      "100:0:0:1::1", "2001:0:4136:e378::1", "2001:2::1", "2001:3::1", "2001:4:112::1",
+      "2001:20::1", "2001:30::1", "2002:808:808::1", "2620:4f:8000::1", "64:ff9b::c0a8:1",
+      "::8.8.8.8", "1::1", "4000::1",
     ])
   func refused(text: String) throws {
     let ip = try #require(IPAddress(text))
     #expect(!AddressGuard.isPublic(ip))
     #expect(!AddressGuard().admits(PeerAddress(ip: ip, port: 443)))
-    #expect(AddressGuard(allowsPrivate: true).admits(PeerAddress(ip: ip, port: 443)))
+    #expect(
+      AddressGuard(allowsPrivate: true).admits(PeerAddress(ip: ip, port: 443))
+        == !AddressGuard.isMetadataService(ip))
+  }
+
+  @Test(
+    "metadata services of clouds are refused, with allow_private too (X12)",
+    arguments: [
+      "168.63.129.16", "169.254.169.254", "169.254.170.2", "100.100.100.200", "192.0.0.192",
+      "fd00:ec2::254", "fd20:ce::254", "fe80::a9fe:a9fe", "::ffff:168.63.129.16",
+      "::ffff:169.254.169.254", "64:ff9b::a83f:8110", "64:ff9b::a9fe:a9fe",
+    ])
+  func metadata(text: String) throws {
+    let ip = try #require(IPAddress(text))
+    for allowsPrivate in [false, true] {
+      let addressGuard = AddressGuard(allowsPrivate: allowsPrivate)
+      #expect(!addressGuard.admits(PeerAddress(ip: ip, port: 80)))
+      let host = text.contains(":") ? "[\(text)]" : text
+      #expect(throws: WebhookAddress.Fault.privateAddress) {
+        try WebhookAddress("http://\(host)/latest/meta-data", under: addressGuard)
+      }
+    }
   }
 
   @Test(
@@ -73,7 +98,7 @@ import Webhooks
     ("https://example.com/" + String(repeating: "a", count: 2_040), .tooLong),
   ]
 
-  @Test("invalid URLs", arguments: badURLs)
+  @Test("invalid URLs are refused", arguments: badURLs)
   func bad(url: String, fault: WebhookAddress.Fault) {
     #expect(throws: fault) { try WebhookAddress(url, under: AddressGuard()) }
   }

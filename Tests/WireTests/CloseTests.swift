@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 @Suite struct CloseTests {
-  @Test("Exactly the codes of RFC 6455 §7.4 that may travel are accepted")
+  @Test("exactly the codes of RFC 6455 §7.4 that may travel are accepted")
   func codes() {
     for value in UInt16.min...UInt16.max {
       let allowed =
@@ -21,7 +21,7 @@ import Wire
     }
   }
 
-  @Test("A close without payload has no code; a reason of 123 bytes is taken (§5.5.1, §7.1.5)")
+  @Test("a close without payload has no code; a reason of 123 bytes is taken (§5.5.1, §7.1.5)")
   func payloads() {
     #expect(receive([rawFrame(0x88)]) == [.close(nil, [])])
     #expect(receive(rawFrame(0x88).map { [$0] }) == [.close(nil, [])])
@@ -31,7 +31,7 @@ import Wire
     #expect(receive(frame.map { [$0] }) == [.close(.rebalance, reason)])
   }
 
-  @Test("A close between fragments ends the message, and its reason is not a part of it (§5.5.1)")
+  @Test("a close between fragments ends the message, and its reason is not a part of it (§5.5.1)")
   func insideAMessage() {
     let stream = rawFrame(0x01, bytes("unfinished")) + rawFrame(0x88, [0x03, 0xE9, 0x6F, 0x6B])
     let expected: [Received] = [.close(.goingAway, bytes("ok"))]
@@ -39,7 +39,7 @@ import Wire
     #expect(receive(stream.map { [$0] }) == expected)
   }
 
-  @Test("A close frame is built with its code first, unmasked (§5.5.1)")
+  @Test("a close frame is built with its code first, unmasked (§5.5.1)")
   func build() {
     var frame: [UInt8] = []
     FrameEncoder.appendClose(.drain, reason: "later", to: &frame)
@@ -48,7 +48,7 @@ import Wire
   }
 
   @Test(
-    "A reason that is too long is cut to 123 bytes between two characters (§5.5)",
+    "a reason that is too long is cut to 123 bytes between two characters (§5.5)",
     arguments: ["x", "é", "€", "\u{1F426}"], 0..<4)
   func cutReason(_ character: String, _ lead: Int) {
     let text = String(repeating: "a", count: lead) + String(repeating: character, count: 130)

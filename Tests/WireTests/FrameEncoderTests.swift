@@ -10,7 +10,7 @@ private func pattern(_ count: Int) -> [UInt8] {
 
 @Suite struct FrameEncoderTests {
   @Test(
-    "A frame is a minimal header and its payload, and decodes to itself (§5.2)", arguments: sizes)
+    "a frame is a minimal header and its payload, and decodes to itself (§5.2)", arguments: sizes)
   func unmasked(_ size: Int) {
     let payload = pattern(size)
     var frame = bytes("before")
@@ -22,7 +22,7 @@ private func pattern(_ count: Int) -> [UInt8] {
     #expect(receive([Array(frame[6...])], role: .client) == [.message(.binary, payload)])
   }
 
-  @Test("A payload written in place gives the same frame as one that is copied", arguments: sizes)
+  @Test("a payload written in place gives the same frame as one that is copied", arguments: sizes)
   func inPlace(_ size: Int) {
     let payload = pattern(size)
     var frame = bytes("before")
@@ -31,7 +31,7 @@ private func pattern(_ count: Int) -> [UInt8] {
   }
 
   @Test(
-    "A client's frame is masked and decodes to itself, at every offset of a buffer (§5.3)",
+    "a client's frame is masked and decodes to itself, at every offset of a buffer (§5.3)",
     arguments: sizes)
   func masked(_ size: Int) {
     let payload = pattern(size)
@@ -46,7 +46,7 @@ private func pattern(_ count: Int) -> [UInt8] {
     }
   }
 
-  @Test("A payload cut anywhere is unmasked with the right byte of the key (§5.3)")
+  @Test("a payload cut anywhere is unmasked with the right byte of the key (§5.3)")
   func maskPhase() {
     let payload = pattern(97)
     let frame = rawFrame(0x82, payload, mask: 0x0102_0408)
@@ -57,14 +57,14 @@ private func pattern(_ count: Int) -> [UInt8] {
     }
   }
 
-  @Test("A client's close frame is masked")
+  @Test("a client's close frame is masked")
   func maskedClose() {
     var frame: [UInt8] = []
     FrameEncoder.appendMaskedClose(.normal, reason: "bye", maskKey: 0x0102_0304, to: &frame)
     #expect(receive([frame]) == [.close(.normal, bytes("bye"))])
   }
 
-  @Test("The sample frames of RFC 6455 §5.7")
+  @Test("the sample frames of RFC 6455 §5.7")
   func samples() {
     var frame: [UInt8] = []
     bytes("Hello").withRawSpan { FrameEncoder.appendFrame(.text, payload: $0, to: &frame) }

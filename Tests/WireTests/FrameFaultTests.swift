@@ -84,7 +84,7 @@ private let brokenCloses: [Broken] = [
 
 @Suite struct FrameFaultTests {
   @Test(
-    "A malformed frame ends the stream at every cut, and no step follows (§7.1.7)",
+    "a malformed frame ends the stream at every cut, and no step follows (§7.1.7)",
     arguments: brokenHeaders + brokenCloses)
   func endsTheStream(_ broken: Broken) {
     let stream = rawFrame(0x82, bytes("good")) + broken.frame + rawFrame(0x82, bytes("late"))
@@ -96,7 +96,7 @@ private let brokenCloses: [Broken] = [
     #expect(receive(stream.map { [$0] }) == expected)
   }
 
-  @Test("A header is refused at the first byte that is wrong", arguments: brokenHeaders)
+  @Test("a header is refused at the first byte that is wrong", arguments: brokenHeaders)
   func early(_ broken: Broken) {
     guard let knownAfter = broken.knownAfter else { return }
     let bytes = Array(broken.frame.prefix(knownAfter))
@@ -106,13 +106,13 @@ private let brokenCloses: [Broken] = [
   }
 
   @Test(
-    "Reserved opcodes 3–7 and B–F are refused (§5.2)",
+    "reserved opcodes 3–7 and B–F are refused (§5.2)",
     arguments: [3, 4, 5, 6, 7, 11, 12, 13, 14, 15])
   func reservedOpcodes(_ opcode: Int) {
     #expect(receive([[0x80 | UInt8(opcode)]]) == [.fault(.reservedOpcode)])
   }
 
-  @Test("Every RSV bit with every opcode is refused (§5.2)")
+  @Test("every RSV bit with every opcode is refused (§5.2)")
   func reservedBits() {
     for bits in 1...7 {
       for opcode in 0...15 {
@@ -122,7 +122,7 @@ private let brokenCloses: [Broken] = [
     }
   }
 
-  @Test("A client refuses a masked frame and takes an unmasked one (§5.1)")
+  @Test("a client refuses a masked frame and takes an unmasked one (§5.1)")
   func clientRole() {
     let frame = rawFrame(0x81, bytes("hi"), mask: nil)
     #expect(receive([frame], role: .client) == [.message(.text, bytes("hi"))])
@@ -130,7 +130,7 @@ private let brokenCloses: [Broken] = [
     #expect(receive([rawFrame(0x81, bytes("hi"))], role: .client) == [.fault(.masked)])
   }
 
-  @Test("A message of exactly the limit passes, one byte more is refused on its header")
+  @Test("a message of exactly the limit passes, one byte more is refused on its header")
   func messageLimit() {
     let limits = MessageLimits(messageBytes: 1_000, fragments: 4)
     let full = [UInt8](repeating: 7, count: 1_000)
@@ -147,7 +147,7 @@ private let brokenCloses: [Broken] = [
     #expect(receive([overflow], limits: limits) == [.fault(.messageTooBig)])
   }
 
-  @Test("As many fragments as the limit pass, one more is refused, empty or not")
+  @Test("as many fragments as the limit pass, one more is refused, empty or not")
   func fragmentLimit() {
     let limits = MessageLimits(messageBytes: 1_000, fragments: 4)
     let start = rawFrame(0x02, [1]) + rawFrame(0x00, [2]) + rawFrame(0x00)
@@ -164,7 +164,7 @@ private let brokenCloses: [Broken] = [
   }
 
   @Test(
-    "Every fault has a close code that may travel and a short reason (§7.4)",
+    "every fault has a close code that may travel and a short reason (§7.4)",
     arguments: FrameFault.allCases)
   func codes(_ fault: FrameFault) {
     #expect(fault.closeCode.isReceivable)

@@ -23,7 +23,7 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
 
 @Suite struct HeadScannerTests {
   @Test(
-    "The end of a head is found at every cut, and the bytes after it remain",
+    "the end of a head is found at every cut, and the bytes after it remain",
     arguments: 1...50)
   func finds(_ step: Int) {
     #expect(scan(simple, step: step) == .success(simple.count))
@@ -32,7 +32,7 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
   }
 
   @Test(
-    "One empty line before the request is ignored, two are not (RFC 9112 §2.2)", arguments: 1...8)
+    "one empty line before the request is ignored, two are not (RFC 9112 §2.2)", arguments: 1...8)
   func emptyLines(_ step: Int) {
     let blank = bytes("\r\n")
     #expect(scan(blank + simple, step: step) == .success(simple.count + 2))
@@ -41,7 +41,7 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
   }
 
   // Not as arguments: a test's arguments are printed, and a terminal would execute these.
-  @Test("Control characters end a head at once (RFC 9112 §2.2)")
+  @Test("control characters end a head at once (RFC 9112 §2.2)")
   func controlCharacters() {
     let heads = [
       "GET / HTTP/1.1\nHost: a\r\n", "GET / HTTP/1.1\r\rHost: a", "GET / HTTP/1.1\r\nHost: a\n",
@@ -54,7 +54,7 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
     }
   }
 
-  @Test("Each control character is found at each place of a word, and no other byte is one")
+  @Test("each control character is found at each place of a word, and no other byte is one")
   func everyPlace() {
     for byte in UInt8.min...UInt8.max {
       for place in 0..<24 {
@@ -67,7 +67,7 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
     }
   }
 
-  @Test("A head of exactly 16 KiB passes, one byte more is 431, a line that never ends 414")
+  @Test("a head of exactly 16 KiB passes, one byte more is 431, a line that never ends 414")
   func limit() {
     let start = bytes("GET / HTTP/1.1\r\nHost: a\r\nX: ")
     let filler = HeadLimits.headBytes - start.count - 4

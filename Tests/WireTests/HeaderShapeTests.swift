@@ -69,7 +69,7 @@ import Wire
     }
   }
 
-  @Test("Each edge of a length has the same result, whole and in pieces", arguments: shapes)
+  @Test("each edge of a length has the same result, whole and in pieces", arguments: shapes)
   func edges(shape: Shape) {
     for length in shape.edges {
       let header = shape.header(length)
@@ -85,7 +85,7 @@ import Wire
     }
   }
 
-  @Test("The sum of fragments is checked without an overflow")
+  @Test("the sum of fragments is checked without an overflow")
   func sums() {
     let limits = MessageLimits(messageBytes: .max, fragments: 4)
     let shape = Shape(form: .sixtyFour, isMasked: true, isControl: false)
@@ -99,7 +99,7 @@ import Wire
     }
   }
 
-  @Test("A declared length allocates nothing: a thousand headers of a gigabyte each")
+  @Test("a declared length allocates nothing: a thousand headers of a gigabyte each")
   func memory() throws {
     let before = try allocated()
     var decoders: [MessageDecoder] = []

@@ -27,19 +27,19 @@ private let lively: (stream: [UInt8], received: [Received]) = {
 }()
 
 @Suite struct MessageDecoderTests {
-  @Test("A stream in one segment gives its messages, pings and close (RFC 6455 §5, §5.4)")
+  @Test("a stream in one segment gives its messages, pings and close (RFC 6455 §5, §5.4)")
   func whole() {
     #expect(receive([lively.stream]) == lively.received)
   }
 
-  @Test("Every cut of a stream into two segments gives the same steps")
+  @Test("every cut of a stream into two segments gives the same steps")
   func twoSegments() {
     for point in 0...lively.stream.count {
       #expect(receive(cut(lively.stream, at: [point])) == lively.received, "cut at \(point)")
     }
   }
 
-  @Test("Every segment size from 1 byte on gives the same steps")
+  @Test("every segment size from 1 byte on gives the same steps")
   func equalSegments() {
     for size in 1...80 {
       let points = Array(stride(from: size, to: lively.stream.count, by: size))
@@ -51,7 +51,7 @@ private let lively: (stream: [UInt8], received: [Received]) = {
 @Suite struct MessageDecoderMemoryTests {
   private let limits = MessageLimits(messageBytes: 65_536, fragments: 128)
 
-  @Test("A message that is complete in the buffer is not copied")
+  @Test("a message that is complete in the buffer is not copied")
   func inPlace() {
     var decoder = MessageDecoder(role: .server, limits: limits)
     var buffer = rawFrame(0x81, bytes("hello")) + rawFrame(0x82, [1, 2])
@@ -66,7 +66,7 @@ private let lively: (stream: [UInt8], received: [Received]) = {
     #expect(Array(buffer[6..<11]) == bytes("hello"))
   }
 
-  @Test("An assembled message stays readable until the next call, which frees its memory")
+  @Test("an assembled message stays readable until the next call, which frees its memory")
   func assembled() {
     var decoder = MessageDecoder(role: .server, limits: limits)
     var received: [Received] = []
@@ -79,7 +79,7 @@ private let lively: (stream: [UInt8], received: [Received]) = {
     #expect(decoder.withAssembled { $0.byteCount } == 0)
   }
 
-  @Test("A ping in pieces inside a fragmented message does not change the message (§5.4)")
+  @Test("a ping in pieces inside a fragmented message does not change the message (§5.4)")
   func pingInPieces() {
     let ping = rawFrame(0x89, bytes("ping payload"))
     for point in 1..<ping.count {
@@ -92,7 +92,7 @@ private let lively: (stream: [UInt8], received: [Received]) = {
     }
   }
 
-  @Test("Limits may be raised between messages, and lowered inside one")
+  @Test("limits may be raised between messages, and lowered inside one")
   func changedLimits() {
     var decoder = MessageDecoder(
       role: .server, limits: MessageLimits(messageBytes: 4, fragments: 2))
@@ -109,7 +109,7 @@ private let lively: (stream: [UInt8], received: [Received]) = {
       ])
   }
 
-  @Test("An idle connection's decoder is small: it is multiplied by every connection")
+  @Test("an idle connection's decoder is small: it is multiplied by every connection")
   func size() {
     #expect(MemoryLayout<MessageDecoder>.size <= 112)
   }

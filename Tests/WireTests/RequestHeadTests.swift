@@ -19,7 +19,7 @@ private func request(_ line: String, _ fields: String...) -> Result<RequestHead,
 }
 
 @Suite struct RequestHeadTests {
-  @Test("A request gives its method, path, query and fields (RFC 9112 §3, §5)")
+  @Test("a request gives its method, path, query and fields (RFC 9112 §3, §5)")
   func whole() throws {
     let head = try request(
       "POST /api/v1/messages/caf%C3%A9?q=a%20b+c&flag&empty=&q=second HTTP/1.1",
@@ -38,7 +38,7 @@ private func request(_ line: String, _ fields: String...) -> Result<RequestHead,
     #expect(head.contentLength == 12)
   }
 
-  @Test("Methods are tokens compared by case (RFC 9110 §9.1)")
+  @Test("methods are tokens compared by case (RFC 9110 §9.1)")
   func methods() throws {
     for method: RequestHead.Method in [.get, .head, .post, .put, .patch, .delete, .options] {
       #expect(try request("\(method) / HTTP/1.1").get().method == method)
@@ -58,14 +58,14 @@ private func request(_ line: String, _ fields: String...) -> Result<RequestHead,
     #expect(try request("GET / HTTP/1.9").get().minorVersion == 1)
   }
 
-  @Test("A cookie is found among others, quoted or not (RFC 6265 §4.1.1)")
+  @Test("a cookie is found among others, quoted or not (RFC 6265 §4.1.1)")
   func cookies() throws {
     let head = try request("GET / HTTP/1.1", "Cookie: a=1; session=tok=en;b=\"two\"").get()
     #expect(head.cookie("a") == "1" && head.cookie("session") == "tok=en")
     #expect(head.cookie("b") == "two" && head.cookie("ession") == nil)
   }
 
-  @Test("Bytes above 7F in a value are kept as text or replaced, never raw (H16)")
+  @Test("bytes above 7F in a value are kept as text or replaced, never raw (H16)")
   func obsoleteText() throws {
     let start = bytes("GET / HTTP/1.1\r\nHost: a\r\nX: ")
     #expect(try parse(start + bytes("né\r\n\r\n")).get().value(of: "x") == "né")
@@ -103,14 +103,14 @@ private let badTargets: [(target: String, fault: HeadFault)] = [
 ]
 
 @Suite struct RequestTargetTests {
-  @Test("Targets that could be read in two ways are refused (RFC 3986 §6, H18)")
+  @Test("targets that could be read in two ways are refused (RFC 3986 §6, H18)")
   func refused() {
     for (target, fault) in badTargets {
       #expect(request("GET \(target) HTTP/1.1") == .failure(fault), "\(target)")
     }
   }
 
-  @Test("A path is decoded once, and empty segments stay")
+  @Test("a path is decoded once, and empty segments stay")
   func decodedOnce() throws {
     #expect(try request("GET /%2561//b HTTP/1.1").get().path == "/%61//b")
     #expect(try request("GET /...//.a HTTP/1.1").get().path == "/...//.a")
@@ -119,7 +119,7 @@ private let badTargets: [(target: String, fault: HeadFault)] = [
     #expect(try request("GET /? HTTP/1.1").get().path == "/")
   }
 
-  @Test("A target of 8 KiB passes, one byte more is 414")
+  @Test("a target of 8 KiB passes, one byte more is 414")
   func length() throws {
     let full = "/" + String(repeating: "a", count: HeadLimits.targetBytes - 1)
     #expect(try request("GET \(full) HTTP/1.1").get().path == full)
@@ -199,20 +199,20 @@ private let refusedHeads: [(head: String, fault: HeadFault)] = [
 ]
 
 @Suite struct RequestSmugglingTests {
-  @Test("Heads with two meanings, or none, are refused (RFC 9112 §11.2, H04, H07, H15, H17, H24)")
+  @Test("heads with two meanings, or none, are refused (RFC 9112 §11.2, H04, H07, H15, H17, H24)")
   func refused() {
     for (head, fault) in refusedHeads {
       #expect(parse(head) == .failure(fault), "\(head.debugDescription)")
     }
   }
 
-  @Test("Every fault has one of the six statuses", arguments: HeadFault.allCases)
+  @Test("every fault has one of the six statuses", arguments: HeadFault.allCases)
   func statuses(_ fault: HeadFault) {
     #expect([400, 414, 417, 431, 501, 505].contains(fault.status))
     #expect(ResponseHead.reasonPhrase(of: fault.status).description != "Status")
   }
 
-  @Test("No cut and no changed byte of a valid head makes the reader trap")
+  @Test("no cut and no changed byte of a valid head makes the reader trap")
   func mutations() {
     let head = bytes(
       "POST /a%20b?c=d&e HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 5\r\nX: y\r\n\r\n")

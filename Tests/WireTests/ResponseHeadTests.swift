@@ -12,7 +12,7 @@ private func parseResponse(_ text: String) -> Result<ResponseHead, HeadFault> {
 }
 
 @Suite struct ResponseHeadTests {
-  @Test("A written head is a status line, fields and an empty line (RFC 9112 §4)")
+  @Test("a written head is a status line, fields and an empty line (RFC 9112 §4)")
   func writes() {
     var head: [UInt8] = []
     ResponseHead.appendStatusLine(404, to: &head)
@@ -24,7 +24,7 @@ private func parseResponse(_ text: String) -> Result<ResponseHead, HeadFault> {
         == "HTTP/1.1 404 Not Found\r\nContent-Length: 12\r\nContent-Type: text/plain\r\n\r\n")
   }
 
-  @Test("A value with CR, LF or NUL stays one value of one field (RFC 9110 §5.5, H25)")
+  @Test("a value with CR, LF or NUL stays one value of one field (RFC 9110 §5.5, H25)")
   func injection() throws {
     var head: [UInt8] = []
     ResponseHead.appendStatusLine(200, to: &head)
@@ -35,14 +35,14 @@ private func parseResponse(_ text: String) -> Result<ResponseHead, HeadFault> {
     #expect(read.fields.value(of: "location") == "/a  Set-Cookie: x=1    <html>")
   }
 
-  @Test("A response is read with or without a reason")
+  @Test("a response is read with or without a reason")
   func reads() throws {
     #expect(try parseResponse("HTTP/1.1 204 No Content\r\n\r\n").get().status == 204)
     #expect(try parseResponse("HTTP/1.0 200\r\nA: b\r\n\r\n").get().fields.value(of: "a") == "b")
   }
 
   @Test(
-    "A malformed status line is refused",
+    "a malformed status line is refused",
     arguments: [
       "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1  200", "HTTP/1.1 2x0 OK", "HTTP/1.1 099 X",
       "HTTP/1.1 600 X", "HTTP/1.1", "",

@@ -41,7 +41,7 @@ private let edges: [[UInt8]] = [
 
 @Suite struct UTF8ValidatorTests {
   @Test(
-    "The result equals the standard library's for random texts with a changed byte, in two pieces")
+    "the result equals the standard library's for random texts with a changed byte, in two pieces")
   func random() {
     var generator = SystemRandomNumberGenerator()
     let scalars: [ClosedRange<UInt32>] = [
@@ -71,7 +71,7 @@ private let edges: [[UInt8]] = [
     #expect(validCount > 500 && validCount < 2_900)
   }
 
-  @Test("Impossible bytes are refused at their offset (RFC 3629 §3, RFC 6455 §8.1)")
+  @Test("impossible bytes are refused at their offset (RFC 3629 §3, RFC 6455 §8.1)")
   func refuses() {
     for (name, text, at) in impossible {
       for lead in [0, 1, 7, 15, 16, 17, 33] {
@@ -82,7 +82,7 @@ private let edges: [[UInt8]] = [
     }
   }
 
-  @Test("The first and last character of every length are accepted; incomplete ones are refused")
+  @Test("the first and last character of every length are accepted; incomplete ones are refused")
   func takes() {
     for text in edges {
       #expect(isValid(text), "\(text)")
@@ -94,7 +94,7 @@ private let edges: [[UInt8]] = [
   }
 
   @Test(
-    "It agrees with the standard library about every text of two bytes and of three from E0 to F4")
+    "it agrees with the standard library about every text of two bytes and of three from E0 to F4")
   func agreesWithTheLibrary() {
     for first in UInt8.min...UInt8.max {
       for second in UInt8.min...UInt8.max {
@@ -112,7 +112,7 @@ private let edges: [[UInt8]] = [
     }
   }
 
-  @Test("A text message is refused at its first impossible byte, inside an unfinished frame (F16)")
+  @Test("a text message is refused at its first impossible byte, inside an unfinished frame (F16)")
   func failsFast() {
     for (name, text, at) in impossible {
       let frame = rawFrame(0x81, bytes("héllo ") + text + bytes(" and more to come"))
@@ -124,7 +124,7 @@ private let edges: [[UInt8]] = [
     }
   }
 
-  @Test("A character may be split over fragments and segments at every byte (F17)")
+  @Test("a character may be split over fragments and segments at every byte (F17)")
   func splitCharacters() {
     let text = bytes("a\u{1F426}é€\u{10FFFF}z")
     for point in 0...text.count {
@@ -137,7 +137,7 @@ private let edges: [[UInt8]] = [
     }
   }
 
-  @Test("A text that ends inside a character is refused at its end (§8.1)")
+  @Test("a text that ends inside a character is refused at its end (§8.1)")
   func incomplete() {
     #expect(receive([rawFrame(0x81, [0xE2, 0x82])]) == [.fault(.textInvalid)])
     let stream = rawFrame(0x01, [0x61, 0xE2]) + rawFrame(0x80)

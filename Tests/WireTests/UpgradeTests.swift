@@ -27,7 +27,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
 }
 
 @Suite struct UpgradeTests {
-  @Test("The sample handshake of RFC 6455 §1.3 gets its 101 (H01)")
+  @Test("the sample handshake of RFC 6455 §1.3 gets its 101 (H01)")
   func sample() throws {
     #expect(
       response(try handshake()) == """
@@ -40,14 +40,14 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
         """)
   }
 
-  @Test("Tokens are found in lists and in any case (H09)")
+  @Test("tokens are found in lists and in any case (H09)")
   func lists() throws {
     let upgraded = try handshake(
       without: "Connection", "Connection: keep-alive,  ,uPGRADE", "Upgrade: h2c, WebSocket")
     #expect(response(upgraded) != nil)
   }
 
-  @Test("Our subprotocol is echoed when it is offered, and nothing otherwise (§4.2.2)")
+  @Test("our subprotocol is echoed when it is offered, and nothing otherwise (§4.2.2)")
   func subprotocol() throws {
     let echo = "Sec-WebSocket-Protocol: chirrup.v1\r\n"
     let offers: [(String, Bool)] = [
@@ -64,7 +64,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
     #expect(response(try handshake(without: "", "Sec-WebSocket-Protocol: \(many)")) != nil)
   }
 
-  @Test("Unknown and malformed extensions are ignored (H21, H22)")
+  @Test("unknown and malformed extensions are ignored (H21, H22)")
   func extensions() throws {
     let quoted = "a; b=\"" + String(repeating: "\\c", count: 5_000)
     let offers = ["permessage-deflate", "constructor, __proto__", ",;", quoted]
@@ -75,7 +75,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
   }
 
   @Test(
-    "Other methods than GET are answered with Allow: GET (H03)", arguments: ["POST", "PUT", "BREW"])
+    "other methods than GET are answered with Allow: GET (H03)", arguments: ["POST", "PUT", "BREW"])
   func methods(_ method: String) throws {
     let refused = refusal(try handshake("\(method) /api/v1/ws HTTP/1.1"))
     #expect(refused?.status == 405)
@@ -83,7 +83,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
   }
 
   @Test(
-    "Other versions are answered with the supported one (§4.4, H05, H06)",
+    "other versions are answered with the supported one (§4.4, H05, H06)",
     arguments: ["8", "0", "7777", "013", "13, 8", ""])
   func versions(_ version: String) throws {
     let refused = refusal(
@@ -94,7 +94,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
     )
   }
 
-  @Test("A request without Upgrade is answered with 426 (H08)")
+  @Test("a request without Upgrade is answered with 426 (H08)")
   func noUpgrade() throws {
     for outcome in [
       try handshake(without: "Upgrade"), try handshake(without: "Connection"),
@@ -109,7 +109,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
   }
 
   @Test(
-    "A key is 16 bytes in base64, and occurs once (§4.2.1, H10)",
+    "a key is 16 bytes in base64, and occurs once (§4.2.1, H10)",
     arguments: [
       "", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25j", "dGhlIHNhbXBsZSBub25jZTE=",
       "dGhlIHNhbXBsZSBub25jZQ==x", "dGhlIHNhbXBsZSBub25jZQ= =", "dGhl*HNhbXBsZSBub25jZQ==",
@@ -130,7 +130,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
     #expect(response(try handshake(without: "", "Content-Length: 0")) != nil)
   }
 
-  @Test("Server and client agree, and the client refuses anything that it did not offer (§4.1)")
+  @Test("server and client agree, and the client refuses anything that it did not offer (§4.1)")
   func bothHalves() throws {
     let client = UpgradeRequest(
       host: "example.test:80", target: "/api/v1/ws?x=1", subprotocol: "chirrup.v1",

@@ -16,7 +16,7 @@ final class ComparisonRun {
   /// The path of this program.
   private let binary: String
   private let signals: SignalDescriptor
-  private let tell: (String) -> Void
+  private let report: (String) -> Void
   private(set) var record: ComparisonRecord
   private var running: [String: ServerProcess] = [:]
   /// Servers that cannot take part, with the reason.
@@ -29,7 +29,7 @@ final class ComparisonRun {
 
   init(
     _ plan: ComparisonPlan, record: ComparisonRecord, placement: Placement, scratch: String,
-    names: [String: String], portBase: Int, binary: String, tell: @escaping (String) -> Void
+    names: [String: String], portBase: Int, binary: String, report: @escaping (String) -> Void
   ) throws {
     signals = try SignalDescriptor([.interrupt, .terminate])
     self.plan = plan
@@ -39,7 +39,7 @@ final class ComparisonRun {
     self.names = names
     self.portBase = portBase
     self.binary = binary
-    self.tell = tell
+    self.report = report
   }
 
   /// Measures until the end or a signal; the turns measured until then are kept.
@@ -48,7 +48,7 @@ final class ComparisonRun {
     do {
       for work in plan.work { try run(work) }
     } catch is Interrupted {
-      tell("stopped by a signal")
+      report("stopped by a signal")
       record.wasInterrupted = true
     }
     for column in plan.columns where !record.work.contains(where: { $0.has(column) }) {
@@ -80,7 +80,7 @@ final class ComparisonRun {
       for server in servers[first...] + servers[..<first] where absent[server.name] == nil {
         let turn = try turn(work, server, round: round)
         record.work[record.work.count - 1].turns.append(turn)
-        tell("\(work.name), round \(round): \(turn)")
+        report("\(work.name), round \(round): \(turn)")
       }
     }
   }
@@ -92,7 +92,7 @@ final class ComparisonRun {
       throw PlanFailure("\(server.name) cannot be started: \(failure)\(hint)")
     }
     absent[server.name] = "\(failure)\(hint)"
-    tell("without \(server.name): \(failure)\(hint)")
+    report("without \(server.name): \(failure)\(hint)")
   }
 
   private func turn(

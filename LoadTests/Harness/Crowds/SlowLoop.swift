@@ -57,7 +57,7 @@ extension LoadLoop {
     begun.acked = measured.counters.acked
     begun.delivered = measured.counters.delivered
     begun.busyNanoseconds = SystemClock.threadTimeNanoseconds()
-    measured.latencies.hand(to: shared.intervals)
+    measured.latencies.move(to: shared.intervals)
     begun.latencies = measured.latencies
     measured.latencies = Latencies()
     phases.append(begun)

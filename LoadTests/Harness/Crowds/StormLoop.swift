@@ -75,7 +75,7 @@ extension LoadLoop {
   func giveUp() throws(Errno) -> LoopResult {
     shared.stop.store(true, ordering: .relaxed)
     let result = conclude(didSettle: false)
-    try sayGoodbye()
+    try disconnect()
     return result
   }
 
@@ -90,7 +90,7 @@ extension LoadLoop {
     result.busyNanoseconds = busyNanoseconds
     result.phases = phases
     result.problems = problems
-    try sayGoodbye()
+    try disconnect()
     return result
   }
 }

@@ -75,7 +75,8 @@ struct Durable: ParsableCommand {
       var found = try measure()
       found.judge(direct: directRatio, insert: insertRatio, ackMilliseconds: ackMilliseconds)
       print(found)
-      record.meta.ask(chirrup: chirrup, database: try PrivateCluster.attach(dataDirectory: dataDir))
+      record.meta.readVersions(
+        chirrup: chirrup, database: try PrivateCluster.attach(dataDirectory: dataDir))
       found.fill(&record)
       if check, !found.missed.isEmpty {
         record.verdict = .failed

@@ -131,7 +131,7 @@ struct ChatFanout: ~Copyable, CountedWork {
     var goodbye: [UInt8] = []
     FrameEncoder.appendMaskedClose(.normal, maskKey: 0, to: &goodbye)
     for index in 0..<plan.subscribers where swarm.contains(index) {
-      _ = try? goodbye.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+      _ = try? goodbye.withRawSpan { (span) throws(Errno) in try swarm.sendFrames(index, span) }
     }
   }
 
@@ -149,7 +149,7 @@ struct ChatFanout: ~Copyable, CountedWork {
         verifier.take(index, $0, SystemClock.now())
       }
       if arrival == .opened {
-        try greeting.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+        try greeting.withRawSpan { (span) throws(Errno) in try swarm.sendFrames(index, span) }
       }
       if !verifier.asked.isEmpty { try answer() }
     }
@@ -167,7 +167,7 @@ struct ChatFanout: ~Copyable, CountedWork {
         commands.pong()
         appendCommands()
       }
-      try say(index)
+      try sendFrames(index)
     }
   }
 
@@ -225,7 +225,7 @@ struct ChatFanout: ~Copyable, CountedWork {
     verifier.subscribers[index].inFlight += count
     frames.removeAll(keepingCapacity: true)
     appendCommands()
-    try say(index)
+    try sendFrames(index)
   }
 
   private mutating func appendCommands() {
@@ -240,8 +240,8 @@ struct ChatFanout: ~Copyable, CountedWork {
     commands.removeAll()
   }
 
-  private mutating func say(_ index: Int) throws(Errno) {
-    try frames.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+  private mutating func sendFrames(_ index: Int) throws(Errno) {
+    try frames.withRawSpan { (span) throws(Errno) in try swarm.sendFrames(index, span) }
   }
 }
 

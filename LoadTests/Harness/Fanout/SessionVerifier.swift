@@ -87,7 +87,7 @@ struct SessionVerifier {
         case .data(let range, let isEnd):
           let piece = bytes.extracting(range)
           if isEnd, !subscribers[index].hasPart {
-            hear(index, piece, now)
+            receive(index, piece, now)
           } else {
             takePart(index, piece, isEnd: isEnd, now)
           }
@@ -104,7 +104,7 @@ struct SessionVerifier {
     parts[index, default: []].append(piece)
     subscribers[index].hasPart = !isEnd
     guard isEnd, let text = parts.removeValue(forKey: index) else { return }
-    text.withRawSpan { hear(index, $0, now) }
+    text.withRawSpan { receive(index, $0, now) }
   }
 
   private mutating func takeControl(
@@ -124,11 +124,11 @@ struct SessionVerifier {
   // MARK: Texts
 
   @inline(__always)
-  private mutating func hear(_ index: Int, _ text: RawSpan, _ now: Instant) {
-    guard let seq = quickSeq(text) else { return hearAll(index, text, now) }
+  private mutating func receive(_ index: Int, _ text: RawSpan, _ now: Instant) {
+    guard let seq = quickSeq(text) else { return receiveAll(index, text, now) }
     let place = seq & (slots.count &- 1)
     guard slots[place].seq == seq, slots[place].byteCount == text.byteCount else {
-      return hearAll(index, text, now)
+      return receiveAll(index, text, now)
     }
     uncompared &+= 1
     if uncompared == SessionVerifier.sampleEvery || verifiesAll {
@@ -182,18 +182,18 @@ struct SessionVerifier {
 
   /// Handles the rare texts: the first copy of a message, acks, the start, and several objects in a
   /// text.
-  private mutating func hearAll(_ index: Int, _ text: RawSpan, _ now: Instant) {
+  private mutating func receiveAll(_ index: Int, _ text: RawSpan, _ now: Instant) {
     var cursor = JSONCursor()
     while cursor.skipBlanks(text) {
       let start = cursor.position
       guard let event = try? ServerEvent(text, &cursor) else {
         return note("connection \(index): not JSON: \(text.string.prefix(200))")
       }
-      hear(index, event, text, start..<cursor.position, now)
+      receive(index, event, text, start..<cursor.position, now)
     }
   }
 
-  private mutating func hear(
+  private mutating func receive(
     _ index: Int, _ event: ServerEvent, _ text: RawSpan, _ range: Range<Int>, _ now: Instant
   ) {
     switch event.kind {

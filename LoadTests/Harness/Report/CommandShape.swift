@@ -18,7 +18,7 @@ struct CommandShape {
     func fault(_ values: [String]) -> String? {
       if kind == .flag {
         return values.count == 1 && ["true", "false"].contains(values[0])
-          ? nil : "must be true or false, not \(told(values))"
+          ? nil : "must be true or false, not \(quoted(values))"
       }
       guard !values.isEmpty, isRepeating || values.count == 1 else {
         return "must be one value, not \(values.isEmpty ? "none" : "a list")"
@@ -26,15 +26,15 @@ struct CommandShape {
       for value in values {
         if !choices.isEmpty, !choices.contains(value) {
           let meant = nearest(to: value, among: choices).map { "; did you mean \($0)?" } ?? ""
-          return "must be \(choices.joined(separator: " or ")), not \(told([value]))\(meant)"
+          return "must be \(choices.joined(separator: " or ")), not \(quoted([value]))\(meant)"
         }
         // The default's type is the option's type: an integer, a number or a text.
         if let defaultValue, !isRepeating {
           if Int(defaultValue) != nil, Int(value) == nil {
-            return "must be a whole number, not \(told([value]))"
+            return "must be a whole number, not \(quoted([value]))"
           }
           if Double(defaultValue) != nil, Double(value) == nil {
-            return "must be a number, not \(told([value]))"
+            return "must be a number, not \(quoted([value]))"
           }
         }
       }
@@ -49,7 +49,7 @@ struct CommandShape {
       }
     }
 
-    private func told(_ values: [String]) -> String {
+    private func quoted(_ values: [String]) -> String {
       values.map { "\"\($0)\"" }.joined(separator: ", ")
     }
   }

@@ -52,7 +52,10 @@ struct GatewayMetrics: Sendable, Equatable {
   static func read(_ target: Target, milliseconds: Int64 = 5_000) throws -> GatewayMetrics {
     let answer = try HTTPProbe.get(target, path: "/metrics", milliseconds: milliseconds)
     let metrics = GatewayMetrics(text: String(decoding: answer, as: UTF8.self))
-    guard metrics.loops > 0 else { throw MetricsFailure.noMetrics("chirrup_up is missing") }
+    guard metrics.loops > 0 else {
+      throw MetricsFailure.noMetrics(
+        "chirrup_up is missing; start the gateway with --admin-listen listen")
+    }
     return metrics
   }
 }

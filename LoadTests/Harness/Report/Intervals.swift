@@ -15,7 +15,7 @@ final class Intervals: Sendable {
   private let histograms = Mutex<[String: Histogram<UInt64>]>([:])
 
   /// Adds and empties `histogram`, in microseconds.
-  func hand(_ name: String, _ histogram: inout Histogram<UInt64>) {
+  func move(_ name: String, _ histogram: inout Histogram<UInt64>) {
     guard histogram.totalCount > 0 else { return }
     histograms.withLock { $0[name, default: Intervals.empty].add(histogram) }
     histogram.reset()

@@ -22,7 +22,7 @@ struct Meta: Codable, Equatable {
 
   /// Queries the versions of the gateway's binary and its PostgreSQL, where known. Unavailable ones
   /// stay nil.
-  mutating func ask(chirrup: String?, database: String?) {
+  mutating func readVersions(chirrup: String?, database: String?) {
     if let chirrup, let text = Meta.output(of: Command(chirrup, ["version"])) {
       gatewayVersion = text.hasPrefix("chirrup ") ? String(text.dropFirst(8)) : text
     }

@@ -50,7 +50,7 @@ struct RingSwarm: ~Copyable {
     var goodbye: [UInt8] = []
     FrameEncoder.appendMaskedClose(.normal, maskKey: 0, to: &goodbye)
     for index in 0..<connections where swarm.contains(index) {
-      _ = try? goodbye.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+      _ = try? goodbye.withRawSpan { (span) throws(Errno) in try swarm.sendFrames(index, span) }
     }
   }
 
@@ -93,7 +93,7 @@ struct RingSwarm: ~Copyable {
 
   private mutating func flush(_ index: Int) throws(Errno) {
     if swarm.hasQueue(index) || !swarm.contains(index) { return }
-    if !delayed.isEmpty { try sayDelayed(index) }
+    if !delayed.isEmpty { try sendDelayed(index) }
     let owed = verifier.peers[index].owed
     if owed > 0 { _ = try sendRing(index, owed) }
   }
@@ -132,12 +132,12 @@ struct RingSwarm: ~Copyable {
   }
 
   /// Sends a delayed pong, after the end of a partly sent frame.
-  private mutating func sayDelayed(_ index: Int) throws(Errno) {
+  private mutating func sendDelayed(_ index: Int) throws(Errno) {
     guard let pong = delayed[index] else { return }
     let size = verifier.ring.frameByteCount
     let rest = (size - verifier.peers[index].position % size) % size
     if rest > 0, try sendRing(index, rest) < rest { return }
     delayed[index] = nil
-    try pong.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+    try pong.withRawSpan { (span) throws(Errno) in try swarm.sendFrames(index, span) }
   }
 }

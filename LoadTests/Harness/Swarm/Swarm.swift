@@ -94,7 +94,7 @@ struct Swarm: ~Copyable {
     let index = Int(id.index)
     // On one machine the TCP handshake is complete when connect returns: sending the request now
     // saves an event.
-    if case .some(true) = ask(index, isNew: true) {
+    if case .some(true) = sendRequest(index, isNew: true) {
       peers[index].phase = .upgrading
     } else if peers.contains(id) {
       peers[index].waitsForRoom = true
@@ -108,7 +108,7 @@ struct Swarm: ~Copyable {
 
   /// Sends the request. Returns true when it was sent, false when it must wait, nil when the
   /// connection has ended.
-  private mutating func ask(_ index: Int, isNew: Bool) -> Bool? {
+  private mutating func sendRequest(_ index: Int, isNew: Bool) -> Bool? {
     let endpoint = Int(peers[index].endpoint)
     // Plain bytes have no request, and TLS has a handshake first; in both cases the connect must
     // complete.
@@ -133,7 +133,7 @@ struct Swarm: ~Copyable {
         return .ended
       }
       guard case .bytes = peers[index].transport.sendUnsent() else { return .nothing }
-      switch ask(index, isNew: false) {
+      switch sendRequest(index, isNew: false) {
       case .some(true): break
       // TLS: the request waits for the end of the handshake.
       case .some(false):
@@ -213,7 +213,7 @@ struct Swarm: ~Copyable {
       end(index, "lost")
       return false
     }
-    guard peers[index].transport.isEstablished, ask(index, isNew: false) == true else {
+    guard peers[index].transport.isEstablished, sendRequest(index, isNew: false) == true else {
       return false
     }
     peers[index].phase = .upgrading
@@ -262,7 +262,7 @@ struct Swarm: ~Copyable {
 
   /// Sends whole frames outside a workload's stream, such as pongs; bytes that do not fit are
   /// queued.
-  mutating func say(_ index: Int, _ bytes: RawSpan) throws(Errno) {
+  mutating func sendFrames(_ index: Int, _ bytes: RawSpan) throws(Errno) {
     if queues[index] != nil {
       queues[index]?.append(bytes)
       return
@@ -285,7 +285,7 @@ struct Swarm: ~Copyable {
       return false
     }
     if let queue = queues.removeValue(forKey: index) {
-      try queue.withRawSpan { (span) throws(Errno) in try say(index, span) }
+      try queue.withRawSpan { (span) throws(Errno) in try sendFrames(index, span) }
     } else {
       try setWaiting(index, false)
     }

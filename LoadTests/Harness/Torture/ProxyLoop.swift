@@ -215,13 +215,13 @@ final class ProxyLoop {
       if link.down.wantsWrite(now) { near.insert(.write) }
       if link.up.wantsWrite(now) { far.insert(.write) }
     }
-    try tell(link.near, near, was: &link.nearInterest, datum)
-    try tell(link.far, far, was: &link.farInterest, datum)
+    try updateInterest(link.near, near, was: &link.nearInterest, datum)
+    try updateInterest(link.far, far, was: &link.farInterest, datum)
     link.wake = min(min(link.up.wake(now), link.down.wake(now)), min(link.doomedAt, link.nextNap))
     if link.isConnecting { link.wake = .never }
   }
 
-  private func tell(
+  private func updateInterest(
     _ socket: borrowing FileDescriptor, _ interest: Interest, was known: inout Interest?,
     _ datum: UInt64
   ) throws(Errno) {

@@ -74,7 +74,7 @@ struct Torture: ParsableCommand {
     try report.run {
       var record = RunRecord(
         command: "torture", title: "Torture: \(Format.count(cycles)) cycles of faults")
-      record.meta.ask(chirrup: chirrup, database: nil)
+      record.meta.readVersions(chirrup: chirrup, database: nil)
       record.add(setup: "Sessions", "\(Format.count(sessions)), each with a visitor in two tabs")
       record.add(setup: "Operators", "\(operators), each subscribed to all sessions")
       record.add(setup: "Arrivals", "\(Format.number(rate)) a second in bursts, constant")
@@ -89,7 +89,7 @@ struct Torture: ParsableCommand {
     let seed = seed ?? environment["SEED"].flatMap { UInt64($0) } ?? Random.uint64() >> 32
     // Absolute, as libpq requires for the folder of a socket.
     let folder = try dataDir.map { URL(filePath: $0).path } ?? Torture.newFolder()
-    say("torture seed \(seed), \(cycles) cycles, data and logs in \(folder)")
+    printLine("torture seed \(seed), \(cycles) cycles, data and logs in \(folder)")
     let conductor = try TortureRun(self, seed: seed, folder: folder)
     let found = try conductor.run()
     if found.passed, dataDir == nil { try FileManager.default.removeItem(atPath: folder) }
@@ -110,4 +110,4 @@ struct Torture: ParsableCommand {
 extension Tamper: ExpressibleByArgument {}
 
 /// Prints a line without buffering, so that it appears at once in a pipe.
-func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+func printLine(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

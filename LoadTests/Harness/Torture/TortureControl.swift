@@ -47,7 +47,7 @@ final class TortureControl: Sendable {
 
   private let state = Mutex(State())
 
-  func ask(_ request: TortureRequest) {
+  func send(_ request: TortureRequest) {
     state.withLock {
       $0.request = request
       $0.answer = nil

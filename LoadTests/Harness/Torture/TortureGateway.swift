@@ -32,7 +32,8 @@ final class TortureGateway {
     let environment = ProcessInfo.processInfo.environment
       .filter { !$0.key.hasPrefix("CHIRRUP_") && $0.key != "DATABASE_URL" }
     command.environment =
-      environment.map { "\($0.key)=\($0.value)" } + ["CHIRRUP_COMPRESSION_THRESHOLD_BYTES=64"]
+      environment.map { "\($0.key)=\($0.value)" }
+      + ["CHIRRUP_COMPRESSION_THRESHOLD_BYTES=64", "CHIRRUP_ADMIN_LISTEN=listen"]
     command.output = .file(log)
     command.errors = .file(log)
     command.hasOwnGroup = true

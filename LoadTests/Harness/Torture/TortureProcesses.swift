@@ -74,7 +74,7 @@ final class TortureProcesses {
 
   func close() {
     if let clients {
-      control.ask(.end)
+      control.send(.end)
       clients.join()
     }
     clients = nil

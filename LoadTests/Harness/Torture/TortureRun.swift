@@ -103,12 +103,12 @@ final class TortureRun {
     let isBack = !isInterrupted && awaitAnswer(to: .recover(isFull: isFull, tamper: tamper))
     let recovery = SystemClock.now().milliseconds(since: lifted)
     report.longestRecoveryMilliseconds = max(report.longestRecoveryMilliseconds, recovery)
-    say(line(number + 1, faults, recovery))
+    printLine(line(number + 1, faults, recovery))
     if isInterrupted { return true }
     let isWell = isBack && report.violations.isEmpty && report.problems.count == problemsBefore
     if !isWell {
-      say("cycle \(number + 1), seed \(seed):")
-      for text in report.violations.examples + report.problems { say("  \(text)") }
+      printLine("cycle \(number + 1), seed \(seed):")
+      for text in report.violations.examples + report.problems { printLine("  \(text)") }
     }
     return isWell || isBack && options.keepGoing
   }
@@ -195,7 +195,7 @@ final class TortureRun {
   /// Sends a request to the clients and waits for the answer. False when none came in time, or a
   /// process ended unexpectedly; the report has the reason.
   private func awaitAnswer(to request: TortureRequest) -> Bool {
-    stage.control.ask(request)
+    stage.control.send(request)
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(options.recoverySeconds) * 1000)
     while SystemClock.now() < limit {
       if let answer = stage.control.takeAnswer() {

@@ -68,7 +68,7 @@ struct UpgradeRun: ~Copyable {
     var goodbye: [UInt8] = []
     FrameEncoder.appendMaskedClose(.normal, maskKey: 0, to: &goodbye)
     for index in 0..<connections where swarm.contains(index) {
-      _ = try? goodbye.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+      _ = try? goodbye.withRawSpan { (span) throws(Errno) in try swarm.sendFrames(index, span) }
       swarm.end(index, nil)
     }
   }
@@ -85,7 +85,8 @@ struct UpgradeRun: ~Copyable {
       let arrival = try swarm.receive(index, &buffer) { texts.take($0, &peers[index].walker) }
       problem = problem ?? texts.problem
       if arrival == .opened, !greetings.isEmpty {
-        try greetings[index].withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+        try greetings[index].withRawSpan { (span) throws(Errno) in try swarm.sendFrames(index, span)
+        }
       }
       if texts.isLive || arrival == .opened && greetings.isEmpty { done(index) }
     }

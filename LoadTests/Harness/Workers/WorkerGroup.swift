@@ -142,7 +142,7 @@ final class WorkerGroup {
     case .progress(let steps, let snapshot, let latencies):
       for (name, histogram) in latencies {
         var taken = histogram
-        shared.intervals.hand(name, &taken)
+        shared.intervals.move(name, &taken)
       }
       member.steps = max(member.steps, steps)
       shared.publish(snapshot, loop: member.number)

@@ -4,9 +4,9 @@
 -- loses: every operator and visitor, and every workspace except those that another application made
 --
 -- A `workspaces` table of an older application is adopted: it keeps its columns and rows, and gets what the
--- gateway needs with defaults, so that the application's own INSERTs go on working.
+-- gateway needs with defaults, so that the application's own INSERTs continue to work.
 
--- The owner's function of this name is used if it does no more than this one, and left alone otherwise.
+-- The owner's function of this name is used if it does only this, and otherwise left unchanged.
 DO $$
 DECLARE
   wanted text := 'update_updated_at';
@@ -44,7 +44,7 @@ ALTER TABLE workspaces
   ADD COLUMN IF NOT EXISTS settings jsonb NOT NULL DEFAULT '{}',
   ADD COLUMN IF NOT EXISTS allowed_origins text[];
 
--- The owner of a workspace, which the older application demands, is unknown for those that Chirrup makes.
+-- The older application requires an owner of a workspace; workspaces that Chirrup creates have none.
 SELECT chirrup_relax('workspaces', 'id', 'name');
 
 DO $$

@@ -1,17 +1,17 @@
 -- The log: every message belongs to a session and has a number in it.
 -- parent: 20260120_create_chat_sessions
--- was: 62f26403a99bd711 ce496c7b479ea0ef
+-- was: 62f26403a99bd711 ce496c7b479ea0ef 80f43a2266923a99
 -- loses: the sessions of messages and their numbers, notes and event lines, and every message unless the table was there before Chirrup
 --
 -- In an older application all messages of a workspace were one conversation. They keep it: one session titled
--- “Legacy Chat” for each workspace that has messages, numbered by created_at and id. Readers are never kept
--- waiting for longer than a change of the catalogue takes: the rows move in batches, constraints are checked
--- while the table is in use, and every step may be interrupted and run again.
+-- “Legacy Chat” for each workspace that has messages, numbered by created_at and id. Readers never wait
+-- longer than for a change of the catalogue: the rows move in batches, constraints are checked while the
+-- table is in use, and every step can be interrupted and run again.
 
 SELECT chirrup_adopt('chats');
 
--- Without a foreign key to workspaces: it would lock the workspace's row once for each message, for every
--- writer of the tenant, and the session's row already leads there.
+-- There is no foreign key to workspaces: it would lock the workspace's row for each message of every writer
+-- of the tenant, and the session's row already refers to the workspace.
 CREATE TABLE IF NOT EXISTS chats (
   id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
   workspace_id uuid NOT NULL,
@@ -36,8 +36,8 @@ ALTER TABLE chats
 
 SELECT chirrup_relax('chats', 'id', 'workspace_id', 'session_id', 'role', 'content', 'created_at');
 
--- The roles that an older table allows stay allowed, and those of Chirrup beside them; its own rule comes back with
--- `down`. A table without a rule stays without one.
+-- The roles that an older table allows remain allowed, in addition to Chirrup's; `down` restores its own rule. A
+-- table without a rule gets none.
 DO $$
 DECLARE
   old record;
@@ -80,7 +80,7 @@ ALTER TABLE chirrup_legacy_sessions ADD COLUMN IF NOT EXISTS is_found boolean NO
 COMMENT ON TABLE chirrup_legacy_sessions IS
   'The session that the messages of each workspace moved into, and how many there were; `verify` compares.';
 
--- Numbers the next rows of one workspace and answers how many; 0 when none is left.
+-- Numbers the next rows of one workspace and returns their count; 0 when none is left.
 CREATE OR REPLACE FUNCTION chirrup_move_legacy(page bigint) RETURNS bigint LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $f$
 DECLARE
@@ -150,7 +150,7 @@ BEGIN
 END
 $f$;
 
--- Sessions that the older application made itself: their messages are in them already and are numbered.
+-- Sessions that the older application created itself: their messages belong to them already, and are numbered.
 CREATE TABLE IF NOT EXISTS chirrup_linked_sessions (
   session_id uuid PRIMARY KEY,
   messages bigint NOT NULL DEFAULT 0,
@@ -159,7 +159,7 @@ CREATE TABLE IF NOT EXISTS chirrup_linked_sessions (
   is_done boolean NOT NULL DEFAULT false
 );
 
--- Numbers the next rows of one such session and returns how many; 0 when none is left.
+-- Numbers the next rows of one such session and returns their count; 0 when none is left.
 CREATE OR REPLACE FUNCTION chirrup_move_linked(page bigint) RETURNS bigint LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $f$
 DECLARE
@@ -211,10 +211,14 @@ $f$;
 
 CREATE INDEX IF NOT EXISTS chirrup_legacy_rows ON chats (workspace_id, created_at, id) WHERE session_id IS NULL;
 
+-- step: the same for sessions of the older application
+
 CREATE INDEX IF NOT EXISTS chirrup_linked_rows ON chats (session_id, created_at, id)
   WHERE session_id IS NOT NULL AND seq IS NULL;
 
--- An empty session that the older application has made for the purpose is used.
+-- step: the sessions that get messages
+
+-- An empty session that the older application has created for this purpose is used.
 INSERT INTO chirrup_legacy_sessions (workspace_id, session_id, is_found)
 SELECT w.id, coalesce(empty.id, gen_random_uuid()), empty.id IS NOT NULL
 FROM (SELECT DISTINCT workspace_id AS id FROM chats WHERE session_id IS NULL) AS w
@@ -244,6 +248,7 @@ SELECT count(*) FROM chats WHERE seq IS NULL;
 SELECT coalesce(nullif(chirrup_move_legacy(5000), 0), chirrup_move_linked(5000));
 
 -- step: rows that the old application wrote meanwhile, and those it will write
+-- locks: chats, chat_sessions IN ACCESS EXCLUSIVE MODE
 
 LOCK TABLE chats IN SHARE ROW EXCLUSIVE MODE;
 
@@ -274,7 +279,7 @@ BEGIN
 END
 $$;
 
--- A row without a number comes from an application that knows none: it goes to the end of its session, or of the
+-- A row without a number comes from an application that sets none: it is appended to its session, or to the
 -- legacy session. A session that such an application has opened waits for no operator.
 CREATE OR REPLACE FUNCTION chirrup_number_message() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $f$
@@ -332,12 +337,17 @@ BEGIN
   END IF;
 END
 $$;
+-- step: the key of a session's log
+
 SELECT chirrup_yield('chats', 'idx_chats_session_id', 'CREATE UNIQUE % (session_id, seq)'),
   chirrup_yield('chats', 'idx_chats_session_created', '% (session_id, created_at)');
 CREATE UNIQUE INDEX IF NOT EXISTS idx_chats_session_id ON chats (session_id, seq);
+-- step: the index by time
+
 CREATE INDEX IF NOT EXISTS idx_chats_session_created ON chats (session_id, created_at);
 
 -- step: what has been checked becomes the rule
+-- locks: chats, chat_sessions IN ACCESS EXCLUSIVE MODE
 
 ALTER TABLE chats
   ALTER COLUMN session_id SET NOT NULL,
@@ -357,7 +367,6 @@ $$;
 -- step: the last check, and tidying up
 
 ALTER TABLE chats VALIDATE CONSTRAINT chats_session_id_fkey;
-DROP INDEX IF EXISTS chirrup_legacy_rows, chirrup_linked_rows;
 DROP FUNCTION chirrup_move_legacy(bigint), chirrup_move_linked(bigint);
 DROP TABLE chirrup_linked_sessions;
 DO $$
@@ -380,7 +389,11 @@ COMMENT ON COLUMN chats.operator_name IS 'The operator''s or bot''s name at that
 COMMENT ON COLUMN chats.content_hash IS
   'SHA-256 of kind, payload and content, a line each: tells a message sent again from another under its id.';
 
+-- Last, because readers wait from here to the end of the step.
+DROP INDEX IF EXISTS chirrup_legacy_rows, chirrup_linked_rows;
+
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 DO $$
 DECLARE
@@ -402,9 +415,10 @@ BEGIN
     -- The old application's own column gets back that these messages had no session.
     IF to_regclass('chirrup_legacy_sessions') IS NOT NULL AND EXISTS (SELECT FROM chirrup_adoptions
         WHERE relation = 'chats' AND kind = 'column' AND name = 'session_id') THEN
-      ALTER TABLE chats DROP CONSTRAINT IF EXISTS chats_session_id_fkey, ALTER COLUMN session_id DROP NOT NULL;
+      ALTER TABLE chats DROP CONSTRAINT IF EXISTS chats_session_id_fkey,
+        DROP CONSTRAINT IF EXISTS chats_are_numbered, ALTER COLUMN session_id DROP NOT NULL;
       UPDATE chats c SET session_id = NULL FROM chirrup_legacy_sessions l
-      WHERE c.session_id = l.session_id AND c.seq <= l.messages;
+      WHERE c.session_id = l.session_id AND (c.seq <= l.messages OR NOT l.is_found);
       IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'found') THEN
         DELETE FROM chat_sessions s USING chirrup_legacy_sessions l
         WHERE s.id = l.session_id AND NOT l.is_found
@@ -416,6 +430,19 @@ BEGIN
 END
 $$;
 SELECT chirrup_release('chats');
+-- Without the column no message leads to a session, so those that were made for the move have no meaning.
+DO $$
+BEGIN
+  IF to_regclass('chirrup_legacy_sessions') IS NOT NULL
+    AND EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'found')
+    AND NOT EXISTS (SELECT FROM pg_attribute
+      WHERE attrelid = to_regclass('chats') AND attname = 'session_id' AND NOT attisdropped) THEN
+    PERFORM chirrup_quiet('chat_sessions');
+    DELETE FROM chat_sessions s USING chirrup_legacy_sessions l WHERE s.id = l.session_id AND NOT l.is_found;
+    PERFORM chirrup_loud('chat_sessions');
+  END IF;
+END
+$$;
 DROP FUNCTION IF EXISTS chirrup_number_message();
 DROP FUNCTION IF EXISTS chirrup_move_legacy(bigint);
 DROP FUNCTION IF EXISTS chirrup_move_linked(bigint);

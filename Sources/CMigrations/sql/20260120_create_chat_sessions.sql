@@ -37,8 +37,8 @@ ALTER TABLE chat_sessions
   ADD COLUMN IF NOT EXISTS channel text NOT NULL DEFAULT 'web',
   ADD COLUMN IF NOT EXISTS context jsonb NOT NULL DEFAULT '{}';
 
--- Every batch updates its sessions' rows. Room in each page and no index on a column that a batch changes
--- keep these updates HOT: no index is touched.
+-- Every batch updates its sessions' rows. Free space in each page, and no index on a column that a batch changes,
+-- keep these updates HOT: no index is written.
 ALTER TABLE chat_sessions SET (fillfactor = 70);
 
 COMMENT ON TABLE chat_sessions IS
@@ -67,5 +67,6 @@ CREATE INDEX IF NOT EXISTS idx_chat_sessions_active ON chat_sessions (workspace_
 SELECT chirrup_touch('chat_sessions', 'WHEN (NEW.updated_at IS NOT DISTINCT FROM OLD.updated_at)');
 
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 SELECT chirrup_release('chat_sessions');

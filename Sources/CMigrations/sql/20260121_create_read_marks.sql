@@ -1,6 +1,6 @@
--- How far each person has received and read each session.
+-- The last message of each session that each person has received and read.
 -- parent: 20260120_add_session_id_to_chats
--- loses: who has read what
+-- loses: the read marks of all sessions
 
 CREATE TABLE IF NOT EXISTS read_marks (
   session_id uuid NOT NULL REFERENCES chat_sessions (id) ON DELETE CASCADE,

@@ -1,6 +1,7 @@
--- What proves who somebody is: visitors' refresh secrets, operators' cookies, the keys that sign tokens.
+-- Credentials: visitors' refresh secrets, operators' cookies, and the keys that sign tokens.
 -- parent: 20260121_create_read_marks
--- loses: every login and every visitor's way back to the own conversation
+-- locks: chat_sessions, workspaces
+-- loses: every login, and every visitor's access to the own conversation
 
 CREATE TABLE IF NOT EXISTS refresh_tokens (
   token_hash bytea PRIMARY KEY,
@@ -36,5 +37,6 @@ CREATE TABLE IF NOT EXISTS signing_keys (
 COMMENT ON TABLE signing_keys IS 'Keys of the gateway''s own tokens (HS256); the newest signs, all verify.';
 
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 DROP TABLE IF EXISTS signing_keys, operator_sessions, refresh_tokens;

@@ -1,5 +1,6 @@
 -- Every key of a session's data begins with its workspace, so that the data can be spread over partitions or machines.
 -- parent: 20260122_create_tokens
+-- locks: chats, chat_sessions IN ACCESS EXCLUSIVE MODE
 -- was: 300f8f5a5b2bd905
 -- loses: nothing
 --
@@ -64,6 +65,7 @@ COMMENT ON COLUMN read_marks.workspace_id IS 'Of the session: the key by which d
 COMMENT ON COLUMN chats.workspace_id IS 'Of the session: the key by which data are spread.';
 
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 -- Every statement also reverts a migration that was interrupted between its steps.
 ALTER TABLE read_marks

@@ -2,9 +2,9 @@
 -- parent: 20261122_create_row_security
 -- loses: nothing that clients need
 --
--- A restored or promoted database is recognised by what it runs on: the cluster's identifier, the timeline of its WAL
--- (another after a recovery to a point in time and after a fail-over), and the table's own oid (another in whatever
--- pg_restore has made). A copy of the data folder carries all of them along: chirrup epoch --renew.
+-- A restored or promoted database is recognised by the cluster's identifier, the timeline of its WAL (another one
+-- after a point-in-time recovery and after a fail-over), and the table's own oid (another one after pg_restore). A copy
+-- of the data folder has the same values: run chirrup epoch --renew.
 
 SELECT chirrup_adopt('database_epoch');
 CREATE TABLE IF NOT EXISTS database_epoch (

@@ -1,9 +1,9 @@
--- Messages that PostgreSQL refused for what is in them, with its reason: an administrator looks, and may try them again.
+-- Messages whose content PostgreSQL refused, with the reason. An administrator can read and release them.
 -- parent: 20261122_create_database_epoch
 -- loses: the messages in quarantine
 --
--- Texts are kept as bytes: what made PostgreSQL refuse them may be that they are no text. There is no foreign key to
--- the session, since its end may be the reason.
+-- Texts are stored as bytes, since they may be refused as invalid text. There is no foreign key to the session, since
+-- its deletion may be the reason.
 
 CREATE TABLE IF NOT EXISTS quarantine (
   workspace_id uuid NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,

@@ -1,6 +1,7 @@
--- What is kept about conversations: contacts' follows, figures, ratings, tags, the audit log and webhooks.
+-- Records about conversations: contacts' follow events, figures, ratings, tags, the audit log and webhooks.
 -- parent: 20261122_create_settings
--- loses: follow events, analytics, ratings, tags, the audit log, webhooks and what they have not delivered
+-- locks: chat_sessions, workspaces
+-- loses: follow events, analytics, ratings, tags, the audit log, webhooks and their undelivered events
 
 CREATE TABLE IF NOT EXISTS friend_events (
   workspace_id uuid NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
@@ -125,6 +126,7 @@ CREATE INDEX IF NOT EXISTS webhook_deliveries_due ON webhook_deliveries (next_at
   WHERE status = 'pending';
 
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 DROP TABLE IF EXISTS webhook_deliveries, webhooks, audit_log, session_tags, tags, csat_responses, chat_analytics,
   friend_events;

@@ -1,17 +1,19 @@
--- Row security: whoever is not the owner of the tables sees and changes only one workspace's conversations.
+-- Row security: a role that does not own the tables reads and changes the conversations of one workspace only.
 -- parent: 20261122_create_records
--- was: 570981016e86e079
--- loses: nothing; every role that was granted the tables sees all workspaces again
+-- locks: chats, chat_sessions IN ACCESS EXCLUSIVE MODE
+-- was: 570981016e86e079 a844629e51e5f0c1
+-- loses: nothing; every role with privileges on the tables sees all workspaces again
 --
 -- The gateway's REST readers run as the role chirrup_reader with the settings chirrup.workspace_id and
 -- chirrup.user_id (empty: an operator, who sees the whole workspace). Where a function auth.uid() exists (Supabase),
--- its users see the sessions that are theirs. The settings count only for members of chirrup_reader: a user who can
--- run statements of his own cannot choose a workspace by setting one.
+-- its users see their own sessions. The settings count only for members of chirrup_reader: a user who can run
+-- statements cannot select a workspace by a setting.
 
 DO $$
 BEGIN
   IF to_regrole('chirrup_reader') IS NULL THEN
     CREATE ROLE chirrup_reader NOLOGIN;
+    COMMENT ON ROLE chirrup_reader IS 'Made by Chirrup: reads one workspace.';
   END IF;
 EXCEPTION
   WHEN duplicate_object OR unique_violation THEN NULL;
@@ -55,7 +57,7 @@ $$;
 COMMENT ON FUNCTION chirrup_setting(text) IS
   'What the gateway has set for its statement; nothing for whoever is no member of chirrup_reader.';
 
--- The functions are called once for a statement, since each stands in a subquery of its own.
+-- Each function is called once for a statement, since it is in a separate subquery.
 DO $do$
 DECLARE
   workspace text := 'workspace_id = (SELECT chirrup_setting(''chirrup.workspace_id''))';
@@ -101,7 +103,7 @@ BEGIN
   END LOOP;
 END
 $do$;
--- The policies of chats look into chat_sessions, as whoever reads chats: the roles of the older application too.
+-- The policies of chats read chat_sessions with the privileges of the reading role, also of older applications' roles.
 DO $$
 DECLARE
   reader text;
@@ -119,6 +121,7 @@ ALTER TABLE chat_sessions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE chats ENABLE ROW LEVEL SECURITY;
 
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 DO $$
 DECLARE

@@ -1,10 +1,10 @@
--- What a workspace has configured: settings, credentials, keys, intents, reusable replies and menus.
+-- The configuration of a workspace: settings, credentials, keys, intents, reusable replies and menus.
 -- parent: 20261122_carry_workspace
 -- was: 04e833946ac437a5
 -- loses: settings, credentials, API keys, intents, replies and menus, except in tables that were there before Chirrup
 --
--- A table that was made by hand is adopted: it keeps its keys and columns, and gets those that it lacks. Its rows
--- belong to no workspace (NULL) until `chirrup import` gives them to one.
+-- A table that was created by hand is adopted: it keeps its keys and columns, and gets those that it lacks. Its rows
+-- belong to no workspace (NULL) until `chirrup import` assigns them to one.
 
 SELECT chirrup_adopt('system_settings');
 CREATE TABLE IF NOT EXISTS system_settings (
@@ -19,7 +19,7 @@ SELECT chirrup_relax('system_settings', 'key', 'value');
 ALTER TABLE system_settings
   ADD COLUMN IF NOT EXISTS workspace_id uuid REFERENCES workspaces (id) ON DELETE CASCADE,
   ADD COLUMN IF NOT EXISTS updated_at timestamptz DEFAULT now();
--- For a table whose own key is another one.
+-- For a table with another primary key.
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'system_settings'::regclass AND contype = 'p'

@@ -1,11 +1,11 @@
--- The queue: who waits in which order, who may take how many, and which operators are there to take them.
+-- The queue: the order of waiting conversations, the capacity of operators, and their presence.
 -- parent: 20261126_webhook_outbox
 -- was: 7d44064dd1682253
--- loses: which operators are there, and the places in line of conversations that somebody has taken
+-- loses: the presence of operators, and the queue positions of assigned conversations
 --
--- A conversation stands in line from its first message on (waiting_since); one in which nobody has written is behind
--- all others. None of these columns is changed by a batch of messages, except once by the first one, so the batches'
--- updates stay HOT.
+-- A conversation is in the queue from its first message on (waiting_since); one without a message is behind all
+-- others. A batch of messages changes none of these columns, except once by the first message, so the batches' updates
+-- stay HOT.
 
 ALTER TABLE chat_sessions
   ADD COLUMN IF NOT EXISTS queued_at timestamptz,
@@ -22,8 +22,8 @@ UPDATE chat_sessions SET waiting_since = NULL
 WHERE status = 'waiting' AND last_seq = 0 AND waiting_since IS NOT NULL;
 SELECT chirrup_loud('chat_sessions');
 
--- Who is next, who has how many, and how quickly conversations were taken lately: each is asked under a lock or for
--- every visitor who waits, and without its index reads all open conversations, or all there ever were.
+-- The next conversation, the load of an operator, and the recent rate of claims are queried under a lock or for every
+-- waiting visitor. Without its index, each query would read all open conversations, or all that ever existed.
 CREATE INDEX IF NOT EXISTS idx_chat_sessions_line ON chat_sessions (workspace_id, waiting_since, id)
   WHERE status = 'waiting' AND deleted_at IS NULL;
 CREATE INDEX IF NOT EXISTS idx_chat_sessions_load ON chat_sessions (workspace_id, assigned_operator_id)
@@ -46,7 +46,7 @@ COMMENT ON COLUMN operator_presence.is_available IS 'Takes new conversations; wh
 COMMENT ON COLUMN operator_presence.seen_at IS 'Online is who was seen within the last 15 seconds.';
 COMMENT ON COLUMN operator_presence.given_at IS 'When a conversation was last given to the operator by itself.';
 
--- A setting that is missing, or is not what it should be, counts as its default.
+-- A missing or invalid setting counts as its default.
 CREATE OR REPLACE FUNCTION chirrup_queue(workspace uuid, OUT capacity integer, OUT is_automatic boolean,
   OUT reassign_after interval, OUT shows_position boolean) LANGUAGE plpgsql STABLE AS $$
 DECLARE

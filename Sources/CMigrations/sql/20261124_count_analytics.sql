@@ -1,16 +1,17 @@
--- Analytics are kept up conversation by conversation, never by a scan.
+-- Analytics are updated one conversation at a time, never by a scan.
 -- parent: 20261125_create_idempotency
--- loses: what was counted of waiting times and of each conversation, and the distributions behind P50 and P90
+-- locks: chat_sessions, workspaces
+-- loses: the figures of waiting times and of each conversation, and the distributions for P50 and P90
 --
--- Whatever changes a figure of a conversation (its first message, a claim, the first answer, the end, a rating) leaves
--- a line in `chat_analytics_pending`, in the same transaction: a plain insert that waits for nobody. `chirrup_count`
--- takes the lines and counts each conversation anew: what was counted of it before (`chat_session_figures`) is taken
--- off, what holds now is added. So a batch of messages pays nothing, no two transactions meet in one row of figures,
--- nothing is lost in a crash, and counting twice changes nothing.
+-- Every change of a conversation's figures (its first message, a claim, the first answer, the end, a rating) inserts a
+-- row into `chat_analytics_pending` in the same transaction, without a wait. `chirrup_count` takes these rows and
+-- counts each conversation again: it subtracts the figures counted before (`chat_session_figures`) and adds the current
+-- ones. So a batch of messages costs nothing more, no two transactions update the same row of figures, nothing is lost
+-- in a crash, and counting twice changes nothing.
 --
--- A conversation belongs to the day of its first message, in the time zone of its workspace, and to the operator who
--- has it. Its messages count when it is closed. Times are kept as a distribution over buckets that are 4.4 % wide, so
--- that days can be added up; a percentile is the upper end of its bucket.
+-- A conversation belongs to the day of its first message, in the time zone of its workspace, and to its operator. Its
+-- messages count when it is closed. Times are stored as a distribution over buckets that are 4.4 % wide, so that days
+-- can be added up; a percentile is the upper end of its bucket.
 
 ALTER TABLE chat_analytics
   ADD COLUMN IF NOT EXISTS wait_p50_ms bigint CHECK (wait_p50_ms >= 0),
@@ -53,7 +54,7 @@ CREATE TABLE IF NOT EXISTS chat_analytics_pending (
 );
 COMMENT ON TABLE chat_analytics_pending IS 'Sessions whose figures have to be counted anew.';
 
--- Sixteen buckets for each doubling; 0 holds what took no time.
+-- Sixteen buckets for each doubling; bucket 0 is for a duration of zero.
 CREATE OR REPLACE FUNCTION chirrup_bucket(milliseconds bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN milliseconds < 1 THEN 0 WHEN milliseconds IS NOT NULL
     THEN floor(16 * ln(milliseconds::float8) / ln(2::float8) + 1e-9) + 1 END::smallint
@@ -62,7 +63,7 @@ CREATE OR REPLACE FUNCTION chirrup_bucket_end(bucket smallint) RETURNS bigint LA
   SELECT CASE WHEN bucket = 0 THEN 0 ELSE ceil(power(2::float8, bucket / 16.0::float8) - 1e-6) END::bigint
 $$;
 
--- A zone that PostgreSQL does not know, or a setting that is none, counts as UTC.
+-- An unknown time zone and an invalid setting count as UTC.
 CREATE OR REPLACE FUNCTION chirrup_time_zone(workspace uuid) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
   zone text;
@@ -75,7 +76,7 @@ EXCEPTION WHEN data_exception THEN RETURN 'UTC';
 END
 $$;
 
--- The figures of a session as its tables have them now; no row while nobody has written in it.
+-- The current figures of a session from its tables; no row for a session without a message.
 CREATE OR REPLACE FUNCTION chirrup_figures(workspace uuid, session uuid) RETURNS SETOF chat_session_figures
 LANGUAGE sql STABLE AS $$
   SELECT s.workspace_id, s.id, (began.at AT TIME ZONE zone.name)::date,
@@ -103,7 +104,7 @@ LANGUAGE sql STABLE AS $$
   WHERE s.workspace_id = workspace AND s.id = session AND s.deleted_at IS NULL AND s.channel <> 'legacy'
 $$;
 
--- What a session adds to the distributions of its day.
+-- The contribution of a session to the distributions of its day.
 CREATE OR REPLACE FUNCTION chirrup_buckets(f chat_session_figures) RETURNS TABLE (metric text, bucket smallint)
 LANGUAGE sql IMMUTABLE AS $$
   SELECT m.name, m.bucket FROM (VALUES ('hour', f.hour), ('wait', chirrup_bucket(f.wait_ms)),
@@ -160,7 +161,7 @@ BEGIN
 END
 $$;
 
--- P50 and P90 of a day as its distribution has them.
+-- P50 and P90 of a day from its distribution.
 CREATE OR REPLACE FUNCTION chirrup_settle_day(f chat_session_figures) RETURNS void LANGUAGE sql AS $$
   DELETE FROM chat_analytics AS a
   WHERE a.workspace_id = f.workspace_id AND a.day = f.day AND a.sessions = 0
@@ -177,7 +178,7 @@ CREATE OR REPLACE FUNCTION chirrup_settle_day(f chat_session_figures) RETURNS vo
   WHERE a.workspace_id = f.workspace_id AND a.day = f.day AND a.operator_id = p.operator_id
 $$;
 
--- Counts one session, and answers whose days changed by it: with an operator or none, before and now.
+-- Counts one session, and returns the changed days with their operators (or none), before and now.
 CREATE OR REPLACE FUNCTION chirrup_count_session(workspace uuid, session uuid) RETURNS SETOF chat_session_figures
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -202,8 +203,8 @@ BEGIN
 END
 $$;
 
--- Counts at most so many sessions, and answers how many; NULL while somebody else is counting. The percentiles of a
--- day are found once, behind all of its sessions.
+-- Counts a limited number of sessions, and returns how many; NULL while another transaction is counting. The
+-- percentiles of a day are computed once, after all of its sessions.
 CREATE OR REPLACE FUNCTION chirrup_count(sessions integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   one record;
@@ -228,8 +229,8 @@ BEGIN
 END
 $$;
 
--- Everything anew: the figures of each session that is there from its tables, those of sessions that are gone as they
--- were counted, and the days from the figures. Answers the number of sessions.
+-- Counts everything again: the figures of existing sessions from their tables, those of deleted sessions as they were
+-- counted, and the days from the figures. Returns the number of sessions.
 CREATE OR REPLACE FUNCTION chirrup_recompute(workspace uuid) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   counted bigint;
@@ -263,7 +264,7 @@ BEGIN
 END
 $$;
 
--- As the tables' owner, whoever writes: what happened is counted in any case.
+-- Runs with the rights of the tables' owner, so that changes by every role are counted.
 CREATE OR REPLACE FUNCTION chirrup_note_figures() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -288,12 +289,13 @@ CREATE OR REPLACE TRIGGER chat_sessions_new_figures AFTER INSERT ON chat_session
 CREATE OR REPLACE TRIGGER csat_responses_figures AFTER INSERT OR UPDATE ON csat_responses FOR EACH ROW
   EXECUTE FUNCTION chirrup_note_figures();
 
--- What was there before is counted in the background.
+-- Existing conversations are counted in the background.
 INSERT INTO chat_analytics_pending (workspace_id, session_id)
 SELECT workspace_id, id FROM chat_sessions WHERE message_count > 0 AND channel <> 'legacy'
   AND NOT EXISTS (SELECT FROM chat_session_figures);
 
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 DROP TRIGGER IF EXISTS csat_responses_figures ON csat_responses;
 DROP TRIGGER IF EXISTS chat_sessions_new_figures ON chat_sessions;

@@ -1,7 +1,7 @@
--- Answers to writes that carried an Idempotency-Key, for a day, so that a repetition gets the same one; and tags for
--- the readers of the REST API.
+-- The responses to writes with an Idempotency-Key, for a day, so that a repetition gets the same response; and tags
+-- for the readers of the REST API.
 -- parent: 20261127_count_closed
--- loses: which writes were answered how, so that one that is repeated runs again
+-- loses: the stored responses, so that a repeated write runs again
 
 CREATE TABLE IF NOT EXISTS idempotency_keys (
   workspace_id uuid NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,

@@ -1,11 +1,12 @@
--- The outbox of webhooks is filled by PostgreSQL itself, in the transaction of what happened, whoever writes it.
+-- Triggers fill the outbox of webhooks in the transaction of the event, for every writer.
 -- parent: 20261122_create_quarantine
--- loses: the order of deliveries, those whose webhook is gone, and for how long a webhook has failed
+-- locks: chats, chat_sessions
+-- loses: the order of deliveries, those of deleted webhooks, and the times since when webhooks fail
 --
--- One trigger for each statement, over the rows that it inserted: most events are lines of a conversation's log. The
--- trigger of that log is enabled only while a webhook is, so that without webhooks an append costs what it did. The
--- triggers lock nothing and can break no constraint, so that no webhook can keep a message from being stored: that is
--- why a delivery has no foreign key to its webhook, and why those of a webhook that is gone are swept.
+-- One trigger runs for each statement, over the inserted rows: most events are entries of a conversation's log. The
+-- trigger of that log is enabled only while a webhook is, so that without webhooks an append costs nothing more. The
+-- triggers lock nothing and can violate no constraint, so that no webhook prevents the storing of a message. Therefore
+-- a delivery has no foreign key to its webhook, and the deliveries of a deleted webhook are deleted later.
 
 ALTER TABLE webhook_deliveries
   ADD COLUMN IF NOT EXISTS session_id uuid,
@@ -28,7 +29,7 @@ CREATE INDEX IF NOT EXISTS webhook_deliveries_order ON webhook_deliveries (works
   WHERE status = 'pending';
 CREATE INDEX IF NOT EXISTS webhook_deliveries_log ON webhook_deliveries (workspace_id, webhook_id, created_at, id);
 
--- The functions write as the tables' owner, whoever inserts, and find no table but ours.
+-- The functions write with the rights of the tables' owner for every role, and find Chirrup's tables only.
 CREATE OR REPLACE FUNCTION chirrup_outbox_chats() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $f$
 BEGIN
@@ -104,8 +105,8 @@ $f$;
 CREATE OR REPLACE TRIGGER visitors_outbox AFTER INSERT ON visitors REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION chirrup_outbox_visitors();
 
--- Enables the trigger of chats while a webhook is enabled. Transactions that change webhooks come one after the other
--- here, so that each sees what the one before has left. To disable it is no more than a saving: not worth a wait.
+-- Enables the trigger of chats while a webhook is enabled. Transactions that change webhooks run this one after the
+-- other, so that each sees the result of the previous one. Disabling only saves time, so it does not wait.
 CREATE OR REPLACE FUNCTION chirrup_arm_outbox() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT SET lock_timeout = '500ms' AS $f$
 DECLARE
@@ -135,6 +136,7 @@ END
 $$;
 
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 DROP TRIGGER IF EXISTS webhooks_arm_outbox ON webhooks;
 DROP TRIGGER IF EXISTS visitors_outbox ON visitors;

@@ -1,16 +1,17 @@
--- How many conversations are closed is counted as they close, and the closed ones are found by when that was: an inbox
--- with 100,000 of them reads neither to show a number nor to show a page.
+-- Closed conversations are counted when they close, and are found by the time of the close: an inbox with 100,000 of
+-- them shows their number and a page of them without a scan.
 -- parent: 20261123_create_queue
 -- loses: nothing, it is counted again
 --
--- The index names no column that a batch of messages changes, so their updates stay HOT. The count of a workspace has
--- several slots, so that those who close at the same time do not wait for each other.
+-- The index has no column that a batch of messages changes, so their updates stay HOT. The count of a workspace has
+-- several slots, so that simultaneous closes do not wait for each other.
 
 CREATE INDEX IF NOT EXISTS chat_sessions_closed_at
   ON chat_sessions (workspace_id, (coalesce(closed_at, created_at)) DESC, id DESC)
   WHERE status = 'closed' AND deleted_at IS NULL;
 
 -- step: the counts, in a moment in which nobody closes
+-- locks: chat_sessions, workspaces
 
 LOCK TABLE chat_sessions IN SHARE ROW EXCLUSIVE MODE;
 
@@ -23,7 +24,7 @@ CREATE TABLE IF NOT EXISTS closed_counts (
 COMMENT ON TABLE closed_counts IS 'Closed conversations of a workspace: the sum of its slots, kept by triggers.';
 COMMENT ON COLUMN closed_counts.slot IS 'Of the connection that counted; one of them alone may be negative.';
 
--- A workspace that is being deleted takes its counts along and gets no new ones.
+-- The deletion of a workspace deletes its counts, and creates no new ones.
 CREATE OR REPLACE FUNCTION chirrup_count_closed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $f$
 BEGIN
@@ -73,6 +74,7 @@ END
 $$;
 
 -- down
+-- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 
 DO $$
 BEGIN

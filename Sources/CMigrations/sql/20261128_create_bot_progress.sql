@@ -1,6 +1,6 @@
--- How far bots have answered in each conversation.
+-- The last message of each conversation that bots have processed.
 -- parent: 20261124_count_analytics
--- loses: which conversations bots have handed over, and which messages they have looked at
+-- loses: the handovers by bots, and the positions up to which bots have processed messages
 
 CREATE TABLE IF NOT EXISTS bot_progress (
   workspace_id uuid NOT NULL,

@@ -1,4 +1,4 @@
--- Which gateways run on this database. One that finds others tells them what it changes (NOTIFY chirrup).
+-- The gateways that run on this database. A gateway that finds others announces its changes to them (NOTIFY chirrup).
 -- parent: 20261128_create_bot_progress
 -- loses: nothing
 

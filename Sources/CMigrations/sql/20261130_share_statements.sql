@@ -1,4 +1,4 @@
--- What several statements have in common stands here once: who is there, and how a conversation changes hands.
+-- Functions that several statements share: the present operators, and a conversation's change of its operator.
 -- parent: 20261129_create_gateways
 -- loses: nothing
 
@@ -14,9 +14,9 @@ CREATE OR REPLACE FUNCTION chirrup_is_anybody_available(workspace uuid) RETURNS 
 $$;
 COMMENT ON FUNCTION chirrup_is_anybody_available(uuid) IS 'Whether an operator is there who takes conversations.';
 
--- Who calls it has locked the session's row in the same transaction and decided that it applies. `change` is
--- claimed, assigned, transferred, unassigned (each with the receiver, or none: back to the line), closed or reopened;
--- `author` has done it. The line that everybody reads comes first, then the reason as a note that operators see.
+-- The caller has locked the session's row in the same transaction and checked that the change applies. `change` is
+-- claimed, assigned, transferred, unassigned (each with the receiver, or none: back to the queue), closed or reopened,
+-- by `author`. The entry for everyone comes first, then the reason as a note for operators.
 CREATE OR REPLACE FUNCTION chirrup_change(workspace uuid, session uuid, change text, receiver uuid, receiver_name text,
   author uuid, author_name text, line uuid, sentence text, event jsonb, note uuid DEFAULT NULL, reason text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql AS $$

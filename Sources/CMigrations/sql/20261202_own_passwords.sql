@@ -1,13 +1,13 @@
--- A password that somebody else has given is changed at the first login, and a key invites members without
--- taking their accounts over.
+-- A password that another person has set must be changed at the first login, and a key invites members without
+-- access to their accounts.
 -- parent: 20261130_share_statements
--- loses: which passwords are still those that somebody else has given, and which keys could only invite
+-- loses: the marks of passwords that another person has set, and of keys that can only invite
 
 ALTER TABLE operators ADD COLUMN IF NOT EXISTS must_change_password boolean NOT NULL DEFAULT false;
 COMMENT ON COLUMN operators.must_change_password IS
   'Somebody else has given the password: nothing but changing it is allowed.';
 
--- members:write allowed what members:manage allows now; an old key keeps the lesser half.
+-- members:write had the rights that members:manage has now; an old key keeps the smaller part.
 UPDATE api_keys SET scopes = array_replace(scopes, 'members:write', 'members:invite')
 WHERE 'members:write' = ANY (scopes);
 

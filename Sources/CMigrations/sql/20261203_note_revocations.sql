@@ -1,7 +1,7 @@
--- Who was shut out lately. Every gateway reads here whose connections it has to check again; whether somebody may come
--- in is decided by the rows of operators, memberships, operator_sessions and visitors themselves.
+-- Recent revocations of access. Every gateway reads from this table whose connections it must check again; the rows of
+-- operators, memberships, operator_sessions and visitors decide about access.
 -- parent: 20261202_own_passwords
--- loses: which visitors were erased within the last day; their tokens would open connections until they end
+-- loses: the visitors erased within the last day; their tokens would open connections until they expire
 
 CREATE TABLE IF NOT EXISTS revocations (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -21,8 +21,8 @@ ALTER TABLE operator_sessions ADD COLUMN IF NOT EXISTS credential text;
 COMMENT ON COLUMN operator_sessions.credential IS
   'Of the password that was given: a login that overtakes a change of the password is worth nothing. NULL: older.';
 
--- Arguments of both: the kind, and the column that names the subject. The sender of the notification is no gateway,
--- so every gateway takes it.
+-- Both functions have as arguments the kind and the column of the subject. The notification names no gateway as its
+-- sender, so every gateway handles it.
 CREATE OR REPLACE FUNCTION chirrup_note_revocation() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $f$
 BEGIN

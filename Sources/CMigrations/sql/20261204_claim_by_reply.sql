@@ -1,11 +1,11 @@
--- An operator's message to a conversation that waits claims it, in the transaction of the message; a close that is
--- undone gives the place in the line back.
+-- An operator's message to a waiting conversation claims it, in the transaction of the message; undoing a close
+-- restores the queue position.
 -- parent: 20261203_note_revocations
 -- loses: nothing
 
--- The writer calls it between its locks and its rows, and only for batches in which operators write. The line
--- “… joined” comes before the message. A message that is stored already claims nothing: it may have come again after
--- the conversation went back to the line. Capacity is no matter here: a reply that was written is not thrown away.
+-- The writer calls it between its locks and its rows, and only for batches with operators' messages. The entry
+-- “… joined” precedes the message. A message that is stored already claims nothing: it may be repeated after the
+-- conversation has returned to the queue. Capacity does not matter here: a written reply is not refused.
 CREATE OR REPLACE FUNCTION chirrup_claim_by_reply(workspaces uuid[], sessions uuid[], messages uuid[], senders uuid[],
   names text[]) RETURNS bigint LANGUAGE sql AS $$
   SELECT count(chirrup_change(r.workspace_id, r.session_id, 'claimed', r.sender, r.name, r.sender, r.name,
@@ -25,8 +25,8 @@ $$;
 COMMENT ON FUNCTION chirrup_claim_by_reply(uuid[], uuid[], uuid[], uuid[], text[]) IS
   'Operators who reply to conversations that wait have them; their rows are locked by who calls it.';
 
--- Who calls it has just opened the conversation again, which was closed at that time: a slip of some seconds costs the
--- visitor no place.
+-- The caller has just reopened the conversation, which was closed at that time: an accidental close, undone within
+-- seconds, does not change the visitor's position.
 CREATE OR REPLACE FUNCTION chirrup_keep_place(workspace uuid, session uuid, closed timestamptz) RETURNS boolean
 LANGUAGE sql AS $$
   UPDATE chat_sessions SET waiting_since = queued_at

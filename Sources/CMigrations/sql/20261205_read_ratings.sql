@@ -1,4 +1,4 @@
--- The list of conversations shows how they were rated: the gateway's readers see ratings, as they see tags.
+-- The list of conversations shows ratings: the gateway's readers may read them, like tags.
 -- parent: 20261204_claim_by_reply
 -- loses: nothing
 

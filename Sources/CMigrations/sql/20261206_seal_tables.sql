@@ -1,9 +1,9 @@
--- Tables that Chirrup made are its own: what default privileges gave to everybody or to Supabase's roles is taken back.
+-- Chirrup's tables belong to Chirrup only: default privileges of PUBLIC and of Supabase's roles are revoked.
 -- parent: 20261205_read_ratings
 -- loses: nothing
 --
--- Later tables are sealed by the migrator as they are made. Privileges that an administrator gave to other roles stay;
--- `chirrup migrate verify` lists those with which a secret can be read or a table of Chirrup's written.
+-- The migrator does the same for later tables. Privileges that an administrator granted to other roles stay;
+-- `chirrup migrate verify` lists those that allow reading a secret or writing a table of Chirrup's.
 
 DO $$
 DECLARE

@@ -1,7 +1,7 @@
--- Conversations that were deleted: who did it, who is told, and when they are erased. A conversation enters the queue
--- by its first message, whoever has made its row.
+-- Deleted conversations: their author, their notifications, and the time of their erasure. A conversation enters the
+-- queue with its first message, whichever application has created its row.
 -- parent: 20261206_seal_tables
--- loses: who deleted conversations; those that wait for their erasure stay deleted, and nothing erases them
+-- loses: the authors of deletions; conversations that wait for their erasure stay deleted, and nothing erases them
 
 ALTER TABLE chat_sessions
   ADD COLUMN IF NOT EXISTS deleted_by uuid,
@@ -11,18 +11,18 @@ COMMENT ON COLUMN chat_sessions.deleted_by IS 'The operator or API key that dele
 COMMENT ON COLUMN chat_sessions.deleted_via IS
   'How it was deleted. NULL: by another application, whose rows are never erased by a deadline.';
 
--- For the list of deleted conversations, and for their deadline.
+-- For the list of deleted conversations, and for the search by their deadline.
 CREATE INDEX IF NOT EXISTS idx_chat_sessions_deleted ON chat_sessions (workspace_id, deleted_at, id)
   WHERE deleted_at IS NOT NULL;
 
--- A row without a time used to enter the queue before anybody had written in it.
+-- A row without a time used to enter the queue before its first message.
 ALTER TABLE chat_sessions ALTER COLUMN waiting_since DROP DEFAULT;
 SELECT chirrup_quiet('chat_sessions');
 UPDATE chat_sessions SET waiting_since = NULL
 WHERE status = 'waiting' AND last_seq = 0 AND waiting_since IS NOT NULL;
 SELECT chirrup_loud('chat_sessions');
 
--- The setting “retention” of a workspace. What is missing or wrong counts as the default.
+-- The setting “retention” of a workspace. A missing or invalid one counts as the default.
 CREATE OR REPLACE FUNCTION chirrup_deleted_days(workspace uuid) RETURNS integer LANGUAGE plpgsql STABLE AS $$
 DECLARE
   given jsonb;
@@ -37,8 +37,8 @@ END
 $$;
 COMMENT ON FUNCTION chirrup_deleted_days(uuid) IS 'For how many days a deleted conversation can be restored.';
 
--- Whoever deletes or restores: every gateway reads the conversation again, and webhooks get an event behind those of
--- its log. The sender of the notification is no gateway, so every gateway takes it.
+-- After a deletion or restoration by any writer, every gateway reads the conversation again, and webhooks get an event
+-- after those of its log. The notification names no gateway as its sender, so every gateway handles it.
 CREATE OR REPLACE FUNCTION chirrup_note_deletion() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $f$
 DECLARE
@@ -63,7 +63,7 @@ CREATE OR REPLACE TRIGGER chat_sessions_note_deletion AFTER UPDATE OF deleted_at
   FOR EACH ROW WHEN ((OLD.deleted_at IS NULL) IS DISTINCT FROM (NEW.deleted_at IS NULL))
   EXECUTE FUNCTION chirrup_note_deletion();
 
--- A title that was changed on the command line, or by another application.
+-- Announces a title that the command line or another application has changed.
 CREATE OR REPLACE FUNCTION chirrup_note_title() RETURNS trigger LANGUAGE plpgsql AS $f$
 BEGIN
   PERFORM pg_notify('chirrup', format('00000000-0000-0000-0000-000000000000 w%s s%s', NEW.workspace_id, NEW.id));

@@ -2,9 +2,9 @@
 -- parent: 20261212_delete_conversations
 -- loses: nothing
 
--- Compatibility forms are composed (NFKC), then letters are lowered: those of ASCII in every locale, also in
--- Turkish ones; others as the database's locale does. U+0130 lowers to i and a combining dot (SpecialCasing.txt),
--- so that it never becomes an i.
+-- Compatibility forms are composed (NFKC), then letters are lowercased: ASCII letters in every locale, also in
+-- Turkish ones; others by the database's locale. U+0130 becomes i and a combining dot (SpecialCasing.txt), so that
+-- it never becomes an i.
 CREATE OR REPLACE FUNCTION chirrup_address(address text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 AS $f$
   SELECT lower(lower(replace(normalize(address, NFKC), U&'\0130', U&'i\0307') COLLATE "C") COLLATE "default")

@@ -37,7 +37,8 @@ public struct MemberChange: Sendable {
         author.parameters + [
           .uuid(member), .text(name), .text(role), isDisabled.map { .bool($0) } ?? .null,
           .text(passwordHash), .text(reachedRoles), .bool(isRemoval),
-        ])
+        ]
+      ).after(.members(of: author.workspace), .membership(of: member, in: author.workspace))
     ) { rows in
       guard !rows.isEmpty, let word = rows.text(0, 0) else { return nil }
       let freed = (rows.text(0, 1) ?? "").split(separator: " ")
@@ -45,17 +46,15 @@ public struct MemberChange: Sendable {
     }
   }
 
-  /// The lock on all owners keeps two of them from demoting each other at the same time.
+  /// The lock of the members keeps two owners from demoting each other at the same time.
   private static let sql: StaticString = """
     WITH owners AS (
       SELECT m.operator_id FROM memberships m JOIN operators o ON o.id = m.operator_id
       WHERE m.workspace_id = $1::uuid AND m.role = 'owner' AND o.disabled_at IS NULL
-      ORDER BY m.operator_id FOR UPDATE OF m, o
     ), target AS (
       SELECT m.operator_id AS id, m.role, EXISTS (SELECT FROM memberships x
         WHERE x.operator_id = m.operator_id AND x.workspace_id <> $1::uuid) AS is_shared
       FROM memberships m WHERE m.workspace_id = $1::uuid AND m.operator_id = $4::uuid
-      FOR UPDATE
     ), verdict AS (
       SELECT t.id, t.is_shared, coalesce($7::boolean, false) OR $10::boolean AS leaves, CASE
         WHEN t.role <> ALL (string_to_array($9::text, ' '))

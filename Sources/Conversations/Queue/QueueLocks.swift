@@ -1,8 +1,16 @@
-/// The locks of a change of operator, in this order: the queue, memberships, rows of conversations.
+/// The locks of a change of operator, in this order: the members, the queue, memberships, rows of
+/// conversations.
 import Postgres
 import Primitives
 
 extension Lock {
+  /// Serialises changes of members, so that each sees the owners whom the others left.
+  static func members(of workspace: Identifier) -> Lock {
+    Lock(
+      "SELECT pg_advisory_xact_lock(hashtextextended('chirrup members ' || $1::uuid::text, 0))",
+      [.uuid(workspace)])
+  }
+
   /// Keeps the number of the operator's conversations constant until the transaction ends.
   static func membership(of member: Identifier, in workspace: Identifier) -> Lock {
     Lock(

@@ -102,9 +102,11 @@ extension Connection {
     var commands: TokenBucket
     var sends: TokenBucket
     /// Unreadable commands so far.
-    var badFrames: Int32 = 0
+    var badFrames: Int16 = 0
     /// Commands refused for their rate, less those accepted since.
-    var excess: Int32 = 0
+    var excess: Int16 = 0
+    /// Where the messages of the visitor are counted, see `QuotaTable`.
+    var quota = QuotaTable.Slot()
 
     init(now: Instant) {
       commands = TokenBucket(burst: Limits.commandsBurst, now: now)

@@ -12,6 +12,10 @@ public struct ConnectionTable: ~Copyable {
   /// Connections whose sockets are closed at the end of the iteration.
   private var doomed: [ConnectionIndex] = []
   private var pauseChanges: [ConnectionIndex] = []
+  /// The last keys of tokens that have ended, see `hasEndedKey`: a connection that they admitted
+  /// may still be on its way here.
+  var endedKeys: [UInt32] = []
+  static let endedKeysMax = 64
   /// When the sweep has to check each connection: see `nextCheck`.
   var checks = CheckSchedule()
   /// Errors sent, by refusal.

@@ -20,6 +20,14 @@ extension ConnectionTable {
     return true
   }
 
+  /// Tokens of these keys are refused from now on.
+  mutating func noteEnded(_ keys: [UInt32]) {
+    endedKeys = (endedKeys + keys).suffix(ConnectionTable.endedKeysMax)
+  }
+
+  /// Whether the token of a member was signed by a key that has ended.
+  func hasEndedKey(_ member: Member) -> Bool { endedKeys.contains(member.key) }
+
   /// The command `authenticate`: a new token for an open connection.
   mutating func authenticate(
     _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan, _ effects: inout Effects
@@ -53,7 +61,7 @@ extension ConnectionTable {
     case .success(let member):
       guard let old = self[connection].member, old.person.id == member.person.id,
         old.workspace == member.workspace, old.person.role == member.person.role,
-        wall < member.expiresAt
+        wall < member.expiresAt, !hasEndedKey(member)
       else {
         refuse(
           connection, ref, .unauthenticated, sentence: "The token is not valid here.")

@@ -30,7 +30,7 @@ extension Connection {
     let isCovered = rates.commands.charge(
       count, perSecond: Limits.commandsPerSecond, burst: Limits.commandsBurst, now: now)
     guard !isCovered else { return true }
-    rates.excess += Int32(count)
+    rates.excess += Int16(count)
     return rates.excess <= Limits.overRate
   }
 }

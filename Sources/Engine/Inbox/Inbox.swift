@@ -24,6 +24,8 @@ public struct Inbox {
   var hasWatchers: Bool { !loops.isEmpty }
   /// Whether no connection of this loop watches.
   var isEmpty: Bool { watchers.isEmpty }
+  /// The workspaces that connections of this loop watch.
+  public var watchedWorkspaces: [Identifier] { Array(watchers.keys) }
 
   /// The command `watch`.
   mutating func watch(

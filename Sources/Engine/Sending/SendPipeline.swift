@@ -14,6 +14,12 @@ struct SendPipeline {
   private var remoteHeld: [RemoteSender: HeldSend] = [:]
   /// Whether the store answers. While it does not, sends wait at first and are then refused.
   var isStoreReachable = true
+  /// The messages of visitors over all their connections to this loop.
+  private var quotas: QuotaTable
+
+  init(quotas: QuotaTable.Configuration = QuotaTable.Configuration()) {
+    self.quotas = QuotaTable(quotas)
+  }
 
   // MARK: The command
 
@@ -69,9 +75,14 @@ struct SendPipeline {
       return false
     }
     let ordinal = connections[connection].ordinal(subscription, id)
-    if let wait = waitBeforeSend(&connections[connection], subscription, id, now: now) {
+    if let wait = waitBeforeSend(
+      &connections[connection], subscription, id, byteCount: content.count + payload.count,
+      now: now)
+    {
       suspend(connection, session, behind: id, ordinal: ordinal, sessions, &connections)
-      connections.refuse(connection, command.ref, wait.refusal, retryAfter: wait.milliseconds)
+      connections.refuse(
+        connection, command.ref, wait.refusal, sentence: wait.sentence,
+        retryAfter: wait.milliseconds)
       return false
     }
     return accept(
@@ -81,26 +92,65 @@ struct SendPipeline {
 
   /// Why a send must be repeated later, or nil when it is accepted. All these reasons are
   /// temporary, so later sends in the same session are refused too until this one arrives again.
-  private func waitBeforeSend(
+  private mutating func waitBeforeSend(
     _ connection: inout Connection, _ subscription: SubscriptionIndex, _ id: Identifier,
-    now: Instant
-  ) -> (refusal: Refusal, milliseconds: Int64)? {
+    byteCount: Int, now: Instant
+  ) -> Wait? {
     if let held = connection.subscriptions[subscription].heldSend {
       if held.id != id && now < held.until {
-        return (.unavailable, breaker.wait(salt: connection.salt, now: now))
+        return Wait(.unavailable, breaker.wait(salt: connection.salt, now: now))
       }
       connection.subscriptions[subscription].heldSend = nil
     }
-    if connection.sends.inFlight >= Limits.inFlight { return (.rateLimited, 100) }
+    if connection.sends.inFlight >= Limits.inFlight { return Wait(.rateLimited, 100) }
     let wait = connection.rates.sends.take(
       perSecond: Limits.sendsPerSecond, burst: Limits.sendsBurst, now: now)
     if wait > 0 {
       connection.rates.excess += 1
-      return (.rateLimited, wait)
+      return Wait(.rateLimited, wait)
     }
     connection.rates.excess = max(0, connection.rates.excess - 1)
-    if failsFast { return (.unavailable, breaker.wait(salt: connection.salt, now: now)) }
-    return nil
+    if failsFast { return Wait(.unavailable, breaker.wait(salt: connection.salt, now: now)) }
+    guard quotas.isLimited, connection.isVisitor else { return nil }
+    return waitForQuota(&connection, byteCount: byteCount, now: now)
+  }
+
+  private struct Wait {
+    var refusal: Refusal
+    var milliseconds: Int64
+    /// Nil: that of the refusal.
+    var sentence: StaticString?
+
+    init(_ refusal: Refusal, _ milliseconds: Int64, _ sentence: StaticString? = nil) {
+      self.refusal = refusal
+      self.milliseconds = milliseconds
+      self.sentence = sentence
+    }
+  }
+
+  /// Counts a visitor's message, unless that exceeds a quota.
+  private mutating func waitForQuota(
+    _ connection: inout Connection, byteCount: Int, now: Instant
+  ) -> Wait? {
+    let milliseconds = now.nanoseconds / 1_000_000
+    if !quotas.isValid(connection.rates.quota), !findQuota(&connection, milliseconds) {
+      return Wait(.rateLimited, 1_000)
+    }
+    let refusal = quotas.take(
+      connection.rates.quota, byteCount: byteCount, nowMilliseconds: milliseconds)
+    return refusal.map { Wait(.rateLimited, $0.waitMilliseconds, $0.sentence) }
+  }
+
+  /// Not inlined, to keep the lookup out of the path of messages.
+  @inline(never)
+  private mutating func findQuota(_ connection: inout Connection, _ milliseconds: Int64) -> Bool {
+    guard let member = connection.member,
+      let slot = quotas.slot(
+        of: member.person.id, address: member.address, workspace: member.workspace,
+        nowMilliseconds: milliseconds)
+    else { return false }
+    connection.rates.quota = slot
+    return true
   }
 
   private mutating func accept(

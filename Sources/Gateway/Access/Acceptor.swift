@@ -78,11 +78,11 @@ struct Acceptor {
     _ metrics: inout LoopMetrics, _ turn: Turn
   ) {
     guard listener < listeners.count else { return }
-    let isSecure = listeners[listener].isSecure
+    let kind = listeners[listener].kind
     for _ in 0..<Acceptor.acceptsMax {
       switch listeners[listener].accept() {
       case .accepted(let descriptor, let peer):
-        admit(descriptor, peer, isSecure: isSecure, &sockets, epoll, &metrics, turn)
+        admit(descriptor, peer, kind, &sockets, epoll, &metrics, turn)
       case .wouldBlock: return
       case .aborted: continue
       case .exhausted(let errno):
@@ -98,10 +98,11 @@ struct Acceptor {
   }
 
   private mutating func admit(
-    _ descriptor: consuming FileDescriptor, _ peer: PeerAddress, isSecure: Bool,
+    _ descriptor: consuming FileDescriptor, _ peer: PeerAddress, _ kind: Listener.Kind,
     _ sockets: inout SocketTable, _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics,
     _ turn: Turn
   ) {
+    let isSecure = kind == .secure
     var decision = context.admission.enter()
     guard decision == .admitted else {
       metrics.faults.count(.connect, AdmissionRefusal(decision).reason)
@@ -109,7 +110,7 @@ struct Acceptor {
       return
     }
     var caller = Caller(peer: peer)
-    let isProxy = context.proxies.sendsHeader(peer.ip)
+    let isProxy = kind != .admin && context.proxies.sendsHeader(peer.ip)
     if !isProxy { decision = context.admission.enter(peer.ip, &caller.permit, now: turn.now) }
     guard decision == .admitted else {
       metrics.faults.count(.connect, AdmissionRefusal(decision).reason)
@@ -124,6 +125,7 @@ struct Acceptor {
       return
     }
     var socket = ClientSocket(descriptor: descriptor, caller: caller, now: turn.now)
+    socket.isAdmin = kind == .admin
     if isSecure {
       socket.startsTLS = true
       socket.interest = TLSDriver.helloInterest
@@ -235,12 +237,18 @@ struct Acceptor {
 /// kernel distributes the connections, and accepting takes no lock.
 final class Listener: Sendable {
   private let descriptor: FileDescriptor
-  /// Whether its connections use TLS.
-  let isSecure: Bool
+  enum Kind {
+    /// HTTP and WebSocket, without and with TLS.
+    case plain, secure
+    /// HTTP for metrics and probes only.
+    case admin
+  }
 
-  init(_ descriptor: consuming FileDescriptor, isSecure: Bool) {
+  let kind: Kind
+
+  init(_ descriptor: consuming FileDescriptor, _ kind: Kind) {
     self.descriptor = descriptor
-    self.isSecure = isSecure
+    self.kind = kind
   }
 
   var rawDescriptor: Int32 { descriptor.rawValue }

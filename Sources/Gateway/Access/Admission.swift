@@ -105,6 +105,12 @@ final class Admission: Sendable {
     limits.handshakesPerAddress == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
   }
 
+  /// The digest of an address, under which the messages of its visitors are counted; 0: no limit.
+  func quotaKey(of address: IPAddress) -> UInt32 {
+    guard !isExempt(address) else { return 0 }
+    return max(1, UInt32(truncatingIfNeeded: address.limitKey.hashValue))
+  }
+
   /// Counts one verification of a token for this address.
   ///
   /// - Returns: false above the address's rate limit.

@@ -49,7 +49,8 @@ enum TokenAdmission {
     }
     let member = Member(
       person: Person(role: .visitor, id: id, name: Array(name.utf8)), workspace: workspace,
-      sessions: sessions, expiresAt: token.expiresAt)
+      sessions: sessions, expiresAt: token.expiresAt, key: token.key,
+      address: admission.quotaKey(of: caller.peer.ip))
     return .success((member, .visitor(id, workspace: workspace)))
   }
 
@@ -58,9 +59,10 @@ enum TokenAdmission {
       return .failure(.invalid)
     }
     guard role != Operator.roleBeforeOwnPassword else { return .failure(.passwordChangeRequired) }
+    guard role != Operator.roleBeforeSecondFactor else { return .failure(.secondFactorRequired) }
     let member = Member(
       person: Person(role: .operator_, id: id, name: Array(name.utf8)), workspace: workspace,
-      sessions: [], expiresAt: token.expiresAt)
+      sessions: [], expiresAt: token.expiresAt, key: token.key)
     let login = OperatorLogin(
       id: id, workspace: workspace, role: role, session: token.binding.session,
       credential: token.binding.credential)

@@ -4,13 +4,15 @@ import Conversations
 import Directory
 import Journal
 import Kernel
+import Logging
 import Postgres
 import Primitives
 import Synchronization
+import Tokens
 
 /// Work that the first loop of each gateway does every two seconds: it looks for other gateways,
-/// reads which workspaces have bots, starts their sweeps, counts conversations for analytics, and
-/// erases deleted conversations after their deadline.
+/// reads the keys of tokens and which workspaces have bots, starts their sweeps, counts
+/// conversations for analytics, and erases deleted conversations after their deadline.
 final class Maintenance: Sendable {
   static let intervalMilliseconds: Int64 = 2_000
   /// Workspaces with bots that are read; bots of further ones do not answer.
@@ -31,11 +33,21 @@ final class Maintenance: Sendable {
 
   private let database: any Database
   let botJob: BotJob
+  private let tokens: TokenAuthority
   private let mailboxes: [Mailbox]
   private let peers: Peers
+  private let logger: Logger
   private let state = Mutex<(isRunning: Bool, round: Int)>((false, 0))
+  private let refusals = Mutex<[String: Outage]>([:])
+  private let knownKeys: Mutex<KnownKeys>
 
-  init(database: any Database, botJob: BotJob, mailboxes: [Mailbox], peers: Peers) {
+  init(
+    database: any Database, botJob: BotJob, tokens: TokenAuthority, knownKeys: KnownKeys,
+    mailboxes: [Mailbox], peers: Peers, logger: Logger
+  ) {
+    self.logger = logger
+    self.tokens = tokens
+    self.knownKeys = Mutex(knownKeys)
     self.database = database
     self.botJob = botJob
     self.mailboxes = mailboxes
@@ -59,6 +71,7 @@ final class Maintenance: Sendable {
     }
     guard let round else { return }
     await findPeers()
+    await readKeys()
     await refreshBotWorkspaces(isSweepDue: round % Maintenance.sweepRounds == 0)
     await countConversations()
     if round % Maintenance.eraseRounds == 0 { await eraseDeleted() }
@@ -66,15 +79,40 @@ final class Maintenance: Sendable {
   }
 
   private func findPeers() async {
-    guard let rows = try? await database.run(peers.heartbeat()), !rows.isEmpty else { return }
+    guard let rows = await rows(of: peers.heartbeat(), for: "search for other gateways"),
+      !rows.isEmpty
+    else { return }
     peers.note(exist: rows.int(0, 0) ?? 0 > 0)
+    peers.note(includeApplication: rows.bool(0, 1) == true)
   }
 
-  /// If the database does not answer, the next round tries again.
+  /// Every gateway knows a new key before it signs (`SigningKey.leadSeconds`), refuses tokens of
+  /// a key that has ended, and closes their connections. Without an answer, or a key in it, the
+  /// known keys stay.
+  private func readKeys() async {
+    guard let stored = await answer(SigningKey.all, for: "keys of tokens") else { return }
+    let (opened, news) = knownKeys.withLock { known in
+      let before = known.unreadable
+      let opened = known.open(stored)
+      return (opened, known.unreadable == before ? [] : known.unreadable)
+    }
+    if !news.isEmpty {
+      logger.error(
+        """
+        keys that sign tokens are encrypted with a credentials_key that this gateway does not \
+        have, and their tokens are refused: \(news.joined(separator: ", "))
+        """)
+    }
+    let keys = Gateway.tokenKeys(opened)
+    guard !keys.isEmpty else { return }
+    let ended = tokens.use(keys, now: SystemClock.wallTime())
+    guard !ended.isEmpty else { return }
+    for mailbox in mailboxes { mailbox.post(.endedKeys(ended)) }
+  }
+
   private func refreshBotWorkspaces(isSweepDue: Bool) async {
     let statement = BotScript.workspaces(limit: Maintenance.botWorkspacesMax)
-    guard let rows = try? await database.run(statement.query) else { return }
-    let workspaces = statement.answer(rows)
+    guard let workspaces = await answer(statement, for: "workspaces with bots") else { return }
     let (added, hasChanged) = botJob.use(workspaces)
     if hasChanged {
       for mailbox in mailboxes { mailbox.post(.listeners(workspaces)) }
@@ -88,8 +126,8 @@ final class Maintenance: Sendable {
   private func eraseDeleted() async {
     for _ in 0..<Maintenance.statementsMax {
       let statement = ConversationDeletion.erase(limit: Maintenance.erasedMax)
-      guard let rows = try? await database.run(statement.query),
-        statement.answer(rows) == Maintenance.erasedMax
+      guard
+        await answer(statement, for: "erasure of deleted conversations") == Maintenance.erasedMax
       else { return }
     }
   }
@@ -97,9 +135,39 @@ final class Maintenance: Sendable {
   private func countConversations() async {
     for _ in 0..<Maintenance.statementsMax {
       let statement = Analytics.count(limit: Maintenance.countedMax)
-      guard let rows = try? await database.run(statement.query),
-        statement.answer(rows) == Int64(Maintenance.countedMax)
+      guard
+        await answer(statement, for: "figures of conversations") == Int64(Maintenance.countedMax)
       else { return }
+    }
+  }
+
+  // MARK: Statements
+
+  private func answer<Answer>(_ statement: Statement<Answer>, for purpose: String) async -> Answer?
+  {
+    await rows(of: statement.query, for: purpose).map(statement.answer)
+  }
+
+  /// Nil after a failure: a later round tries again. A refusal is logged once until the statement
+  /// succeeds.
+  private func rows(of query: Query, for purpose: String) async -> Rows? {
+    do throws(QueryFailure) {
+      let rows = try await database.run(query)
+      let wasRefused = refusals.withLock { $0.removeValue(forKey: purpose) != nil }
+      if wasRefused {
+        logger.info("PostgreSQL accepts the statement again", metadata: ["for": "\(purpose)"])
+      }
+      return rows
+    } catch .refused(let state, let message) where !state.isTransient {
+      let reason = "\(state.code) \(message)"
+      let isNew = refusals.withLock { $0[purpose, default: Outage()].note(reason) != nil }
+      if isNew {
+        logger.error(
+          "PostgreSQL refused a statement: \(reason)", metadata: ["for": "\(purpose)"])
+      }
+      return nil
+    } catch {
+      return nil
     }
   }
 }

@@ -74,11 +74,8 @@ final class QueueJob: BackgroundJob {
   /// Reports refused statements, which are bugs. If PostgreSQL is unavailable or busy, the sweep
   /// tries again.
   private func report(_ failure: QueryFailure) {
-    guard case .refused(let state, let message) = failure else { return }
-    switch state.errorClass {
-    case "08", "53", "57", "40", "55": return
-    default: log("PostgreSQL refused a statement of the queue: \(state.code) \(message)")
-    }
+    guard case .refused(let state, let message) = failure, !state.isTransient else { return }
+    log("PostgreSQL refused a statement of the queue: \(state.code) \(message)")
   }
 
   // MARK: Conversations

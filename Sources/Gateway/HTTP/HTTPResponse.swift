@@ -12,6 +12,12 @@ enum HTTPResponse {
     img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
     """
 
+  /// No page uses these functions of the browser; injected script shall not either.
+  static let permissionsPolicy = """
+    camera=(), microphone=(), geolocation=(), display-capture=(), payment=(), usb=(), serial=(), \
+    hid=(), midi=(), accelerometer=(), gyroscope=(), magnetometer=()
+    """
+
   static func append(
     _ response: APIResponse, isHead: Bool = false, isKeptAlive: Bool, at time: WallTime,
     to output: inout [UInt8]
@@ -53,6 +59,11 @@ enum HTTPResponse {
         ("Content-Type", type), ("Cache-Control", "no-store"),
         ("X-Content-Type-Options", "nosniff"),
       ], body: Array(text.utf8))
+  }
+
+  static func redirect(to path: String) -> APIResponse {
+    APIResponse(
+      status: 302, headers: [("Location", path), ("X-Content-Type-Options", "nosniff")])
   }
 
   /// A problem (RFC 9457): `type` names it for programs, as in the REST API; `detail` tells a

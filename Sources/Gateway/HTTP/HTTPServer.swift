@@ -87,6 +87,12 @@ struct HTTPServer {
           + "allowed_hosts, or set public_url.", [], &sockets, &metrics, turn)
       return false
     }
+    if sockets[socket].isAdmin {
+      pulse.note(.metrics)
+      sockets[socket].exchange.isMisplacedUpgrade = head.wantsWebSocket
+      answer(socket, StaticRoutes.adminAnswer(head, context), &sockets, &metrics, turn)
+      return false
+    }
     if head.path == HTTPServer.chatPath
       || head.path == HTTPServer.echoPath && context.settings.debugEcho
     {
@@ -190,6 +196,10 @@ struct HTTPServer {
         metrics.faults.count(.upgrade, "no WebSocket at this path")
         response = HTTPResponse.problem(400, "This path does not speak WebSocket.")
       }
+    }
+    // RFC 6797 §7.2: never over plain HTTP, where a proxy may be trusted instead.
+    if sockets[socket].isSecure, let policy = context.transportSecurity {
+      response.headers.append(("Strict-Transport-Security", policy))
     }
     HTTPResponse.append(
       response, isHead: sockets[socket].exchange.isHead,

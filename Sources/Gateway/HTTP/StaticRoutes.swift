@@ -7,30 +7,49 @@ import Wire
 enum StaticRoutes {
   static let metricsPath = "/metrics"
 
+  /// The public listeners.
   static func answer(_ head: RequestHead, _ context: GatewayContext) -> APIResponse {
-    guard head.method == .get || head.method == .head else {
-      let known = ["/healthz", "/readyz", metricsPath, "/"].contains(head.path)
-      return known || context.assets[head.path] != nil
-        ? HTTPResponse.problem(
-          405, "This path supports GET and HEAD only.", headers: [("Allow", "GET, HEAD")])
-        : notFound
+    if let answer = operationsAnswer(head, context, hasMetrics: context.settings.adminIsPublic) {
+      return answer
     }
+    guard head.method == .get || head.method == .head else {
+      return head.path == "/" || context.assets[head.path] != nil ? methodNotAllowed : notFound
+    }
+    switch head.path {
+    case "/":
+      return HTTPResponse.redirect(to: context.settings.demo ? "/demo" : "/console")
+    case "/demo" where !context.settings.demo: return notFound
+    default: return asset(head, context)
+    }
+  }
+
+  /// The listeners of `admin_listen`.
+  static func adminAnswer(_ head: RequestHead, _ context: GatewayContext) -> APIResponse {
+    operationsAnswer(head, context, hasMetrics: true) ?? notFound
+  }
+
+  /// Probes and metrics; nil for other paths.
+  private static func operationsAnswer(
+    _ head: RequestHead, _ context: GatewayContext, hasMetrics: Bool
+  ) -> APIResponse? {
+    guard
+      head.path == "/healthz" || head.path == "/readyz" || hasMetrics && head.path == metricsPath
+    else { return nil }
+    guard head.method == .get || head.method == .head else { return methodNotAllowed }
     switch head.path {
     case "/healthz": return HTTPResponse.text(200, "ok\n")
     case "/readyz":
       let (isReady, json) = context.metrics.readiness()
       return HTTPResponse.text(isReady ? 200 : 503, json + "\n", type: "application/json")
-    case metricsPath:
+    default:
       return HTTPResponse.text(
         200, PrometheusText.text(context.metrics.read(), context.deliveries.metrics),
         type: "text/plain; version=0.0.4; charset=utf-8")
-    case "/":
-      return APIResponse(
-        status: 302, headers: [("Location", context.settings.demo ? "/demo" : "/console")])
-    case "/demo" where !context.settings.demo: return notFound
-    default: return asset(head, context)
     }
   }
+
+  private static let methodNotAllowed = HTTPResponse.problem(
+    405, "This path supports GET and HEAD only.", headers: [("Allow", "GET, HEAD")])
 
   private static let notFound = HTTPResponse.problem(404, "There is nothing at this path.")
 
@@ -44,10 +63,14 @@ enum StaticRoutes {
       ("X-Content-Type-Options", "nosniff"),
       ("Content-Security-Policy", HTTPResponse.contentSecurityPolicy),
       ("Referrer-Policy", "no-referrer"),
+      ("Permissions-Policy", HTTPResponse.permissionsPolicy),
+      ("Cross-Origin-Opener-Policy", "same-origin"),
     ]
     if asset.isShared {
       headers.append(("Access-Control-Allow-Origin", "*"))
       headers.append(("Cross-Origin-Resource-Policy", "cross-origin"))
+    } else {
+      headers.append(("Cross-Origin-Resource-Policy", "same-origin"))
     }
     // RFC 9110 §12.5.5: caches keep the forms apart; a 304 needs it too.
     if !asset.codings.isEmpty { headers.append(("Vary", "Accept-Encoding")) }

@@ -74,7 +74,8 @@ struct EventLoop: ~Copyable {
         connectionsMax: connectionsMax, sessionsMax: context.settings.limits.warmSessions,
         recentBytesMax: context.settings.limits.recentMebibytes << 20 / context.loopCount,
         node: "1",
-        compression: context.settings.compression.options),
+        compression: context.settings.compression.options,
+        quotas: context.settings.limits.quotas(loopCount: context.loopCount)),
       now: turn.now, wall: turn.wall)
     store = StoreDriver(
       url: context.databaseURL, seed: Random.uint64(), listen: index == 0 ? Peers.listen : nil,

@@ -12,11 +12,26 @@ import REST
 final class LoopServices: Database, Sessions {
   private let mailboxes: [Mailbox]
   private let pulses: [LoopPulse]
+  private let readers: ExpensiveReaders
 
-  init(mailboxes: [Mailbox], pulses: [LoopPulse]) {
+  init(mailboxes: [Mailbox], pulses: [LoopPulse], readers: ExpensiveReaders) {
     self.mailboxes = mailboxes
     self.pulses = pulses
+    self.readers = readers
   }
+
+  /// The connections of `ExpensiveReaders`, for handlers.
+  private struct Expensive: Database {
+    let services: LoopServices
+
+    func run(_ query: Query) async throws(QueryFailure) -> Rows {
+      let result = await services.readers.run(query)
+      services.resumed()
+      return try result.get()
+    }
+  }
+
+  var forExpensiveStatements: any Database { Expensive(services: self) }
 
   /// Called after each suspension of a REST handler or a background job, which is now the activity
   /// of its loop.

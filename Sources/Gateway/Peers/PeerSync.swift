@@ -5,9 +5,10 @@ import Postgres
 import Primitives
 
 /// Synchronises one loop with the other gateways on the same database. Each gateway announces its
-/// changes (`PeerNotifier`), and the others read them. A notification may be lost, or never arrive
-/// through a pooler, so each loop also compares the heads of its subscribed sessions with the
-/// database (`CatchUpScan`).
+/// changes (`PeerNotifier`), and the others read them. A notification may be lost, or never arrive:
+/// through a pooler, or from the application of an adopted database. So each loop also compares the
+/// heads of its subscribed sessions with the database (`CatchUpScan`). Without notifications it
+/// also queries the deleted sessions of the workspaces whose lists operators watch.
 struct PeerSync {
   private let peers: Peers
   private var notifier = PeerNotifier()
@@ -90,19 +91,26 @@ struct PeerSync {
 
   /// With each sweep: compares some of the subscribed sessions with the database.
   mutating func scan(_ engine: borrowing Engine, _ store: inout StoreDriver, now: Instant) {
-    guard engine.hasPeers, !scan.isUnderWay, now >= scan.next, store.canRead else { return }
+    let isListening = peers.isListening
+    // Not only gateways delete conversations.
+    guard engine.hasPeers || peers.includeApplication || !isListening, !scan.isUnderWay,
+      now >= scan.next, store.canRead
+    else { return }
     let (known, next) = engine.sessions.followed(
       from: scan.position, limit: CatchUpScan.sessionsMax)
     scan.position = next ?? SessionIndex(0)
     if next == nil { scan.next = now.advanced(byMilliseconds: CatchUpScan.pause(peers)) }
-    guard !known.isEmpty else { return }
-    scan.isUnderWay = store.enqueue(Peers.sessionsBehind(known), for: .catchUp, now: now)
+    let watched = isListening ? [] : engine.inbox.watchedWorkspaces
+    guard !known.isEmpty || !watched.isEmpty else { return }
+    scan.isUnderWay = store.enqueue(
+      Peers.sessionsBehind(known, watched: watched), for: .catchUp, now: now)
   }
 
-  /// - Parameter behind: sessions with a lower head here; nil if the database did not answer.
-  mutating func finishScan(_ behind: [Identifier]?, _ engine: inout Engine) {
+  /// - Parameter behind: sessions with a lower head here, and deleted ones; nil if the database did
+  ///   not answer.
+  mutating func finishScan(_ behind: [SessionChange]?, _ engine: inout Engine) {
     scan.isUnderWay = false
-    for session in behind ?? [] { engine.changed(session) }
+    for change in behind ?? [] { engine.changed(change.session, of: change.workspace) }
   }
 }
 
@@ -112,7 +120,8 @@ private struct CatchUpScan {
   static let sessionsMax = 2_000
   /// Time between two scans.
   private static let milliseconds: Int64 = 5_000
-  /// The same while no notifications are received.
+  /// The same while no notifications are received, or the application of an adopted database
+  /// writes, which sends none: its commits would wait for each other.
   private static let unnotifiedMilliseconds: Int64 = 1_000
 
   var next = Instant.zero
@@ -121,6 +130,6 @@ private struct CatchUpScan {
   var isUnderWay = false
 
   static func pause(_ peers: Peers) -> Int64 {
-    peers.isListening ? milliseconds : unnotifiedMilliseconds
+    peers.isListening && !peers.includeApplication ? milliseconds : unnotifiedMilliseconds
   }
 }

@@ -7,6 +7,7 @@ final class Peers: Sendable {
   /// The id of this gateway, new in each process.
   let id: Identifier
   private let others = Atomic<Bool>(false)
+  private let application = Atomic<Bool>(false)
   private let listening = Atomic<Bool>(false)
 
   init(id: Identifier) { self.id = id }
@@ -16,6 +17,11 @@ final class Peers: Sendable {
 
   func note(exist: Bool) { others.store(exist, ordering: .relaxed) }
 
+  /// Whether the application of an adopted database may write messages, which announces nothing.
+  var includeApplication: Bool { application.load(ordering: .relaxed) }
+
+  func note(includeApplication: Bool) { application.store(includeApplication, ordering: .relaxed) }
+
   /// Whether notifications are received: not through a pooler, and not without a connection.
   var isListening: Bool { listening.load(ordering: .relaxed) }
 
@@ -24,7 +30,8 @@ final class Peers: Sendable {
   static let listen: StaticString = "LISTEN chirrup"
 
   /// Stores that this gateway runs, and notifies the others the first time. Returns one row with
-  /// the number of other gateways.
+  /// the number of other gateways, and whether the trigger exists that numbers the messages of an
+  /// adopted database's application.
   func heartbeat() -> Query {
     Query(
       """
@@ -36,6 +43,8 @@ final class Peers: Sendable {
       )
       SELECT (SELECT count(*) FROM gateways
           WHERE id <> $1::uuid AND seen_at > now() - interval '15 seconds'),
+        EXISTS (SELECT FROM pg_trigger
+          WHERE tgrelid = to_regclass('chats') AND tgname = 'chats_number_message'),
         (SELECT pg_notify('chirrup', $1::uuid || ' h')::text FROM beaten WHERE is_new)
       """, [.uuid(id)])
   }
@@ -49,22 +58,29 @@ final class Peers: Sendable {
       """, [.text(payloads.joined(separator: "\n"))])
   }
 
-  /// Returns the ids of sessions with a higher head in the database, and of deleted ones.
+  /// Returns the known sessions that have a higher head in the database or were deleted, and the
+  /// sessions of the `watched` workspaces that were deleted within the last seconds, each with its
+  /// workspace. A deleted session is returned again while it is that recent.
   static func sessionsBehind(
-    _ known: [(session: Identifier, workspace: Identifier, head: Int64)]
+    _ known: [(session: Identifier, workspace: Identifier, head: Int64)], watched: [Identifier]
   ) -> Query {
     Query(
       """
-      SELECT t.id FROM unnest($1::uuid[], $2::uuid[], string_to_array($3::text, ' ')::bigint[])
+      SELECT t.id, t.workspace_id
+      FROM unnest($1::uuid[], $2::uuid[], string_to_array($3::text, ' ')::bigint[])
         AS t (workspace_id, id, head)
       LEFT JOIN LATERAL (SELECT last_seq FROM chat_sessions AS s
         WHERE s.workspace_id = t.workspace_id AND s.id = t.id AND s.deleted_at IS NULL
         OFFSET 0) AS s ON true
       WHERE s.last_seq IS NULL OR s.last_seq > t.head
+      UNION ALL (
+        SELECT s.id, s.workspace_id FROM chat_sessions AS s
+        WHERE s.workspace_id = ANY ($4::uuid[]) AND s.deleted_at > now() - interval '5 seconds'
+        ORDER BY s.deleted_at DESC LIMIT 1000)
       """,
       [
         .uuids(known.map(\.workspace)), .uuids(known.map(\.session)),
-        .text(known.map { "\($0.head)" }.joined(separator: " ")),
+        .text(known.map { "\($0.head)" }.joined(separator: " ")), .uuids(watched),
       ])
   }
 }

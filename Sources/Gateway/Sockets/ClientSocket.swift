@@ -45,6 +45,8 @@ struct ClientSocket: ~Copyable {
   var isDoomed = false
   /// Accepted by a TLS listener and without a session yet: nothing may be sent in plain text.
   var startsTLS = false
+  /// Accepted by the listener for metrics and probes.
+  var isAdmin = false
   /// Refused by `Admission`; `Acceptor` bounds their number.
   var isRefused = false
   /// The peer has gone, so the socket does not linger.

@@ -141,10 +141,14 @@ struct SocketTable: ~Copyable {
     idOfConnection[place] = id
   }
 
+  /// Nil once the connection is closed, also while its socket lingers. Output that one turn could
+  /// not send may still name it in the next.
   func socket(ofConnection connection: ConnectionIndex) -> SocketIndex? {
     let place = connection.value
     guard place < idOfConnection.count, contains(idOfConnection[place]) else { return nil }
-    return idOfConnection[place].index
+    let socket = idOfConnection[place].index
+    guard case .webSocket(let bound) = self[socket].phase, bound == connection else { return nil }
+    return socket
   }
 
   // MARK: Reading

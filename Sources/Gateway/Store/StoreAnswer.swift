@@ -1,4 +1,5 @@
 import Directory
+import Engine
 import Primitives
 
 /// An answer of PostgreSQL for another component of the loop. Nil if it did not answer or refused.
@@ -15,6 +16,6 @@ enum StoreAnswer {
   case revocations(Standing.Revoked?)
   /// Whether the other gateways were notified.
   case notified(Bool)
-  /// Sessions with a higher head in the database than in memory.
-  case catchUp([Identifier]?)
+  /// Sessions with a higher head in the database than in memory, and deleted ones.
+  case catchUp([SessionChange]?)
 }

@@ -308,7 +308,12 @@ struct StoreDriver: ~Copyable {
     case .revocations(let statement): return .revocations(rows.map(statement.answer))
     case .notification: return .notified(rows != nil)
     case .catchUp:
-      return .catchUp(rows.map { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } })
+      return .catchUp(
+        rows.map { rows in
+          (0..<rows.count).compactMap { row in
+            rows.uuid(row, 0).map { SessionChange(session: $0, workspace: rows.uuid(row, 1)) }
+          }
+        })
     }
     return .handled
   }

@@ -112,7 +112,8 @@ extension Preflight {
   /// Values that the application demands of each row and that Chirrup's own rows do not have.
   static let demands = """
     SELECT t.relation, attname, 'must have a value and has no default', NULL::bigint, NULL,
-      'NOT NULL is dropped until `down`, which deletes Chirrup''s rows without a value', '', false
+      'NOT NULL is dropped until `down`, which deletes Chirrup''s rows without a value',
+      format('ALTER TABLE %I ALTER COLUMN %I SET DEFAULT …;', t.relation, attname), false
     FROM adoptable t JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped
     WHERE attnotnull AND NOT atthasdef AND attidentity = '' AND t.relkind = 'r'
       AND attname <> ALL (CASE t.relation WHEN 'workspaces' THEN ARRAY['id', 'name']

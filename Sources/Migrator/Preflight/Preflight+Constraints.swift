@@ -27,7 +27,8 @@ extension Preflight {
     SELECT t.relation, attname,
       'refers to ' || confrelid::regclass::text || ', in which visitors are not',
       NULL::bigint, NULL, format('the foreign key %I is dropped until `down`, which removes '
-        'Chirrup''s rows that break it: rows of deleted users stay meanwhile', conname), '', false
+        'Chirrup''s rows that break it: rows of deleted users stay meanwhile', conname),
+      format('ALTER TABLE %I DROP CONSTRAINT %I;', t.relation, conname), false
     FROM adoptable t JOIN pg_constraint ON conrelid = t.oid AND contype = 'f'
     JOIN pg_attribute ON attrelid = t.oid AND conkey = ARRAY[attnum] AND attname = 'user_id'
     WHERE t.relation IN ('chats', 'chat_sessions')
@@ -40,7 +41,8 @@ extension Preflight {
     WHERE confrelid IS DISTINCT FROM to_regclass('workspaces')
     UNION ALL
     SELECT t.relation, conname, pg_get_constraintdef(c.oid), NULL, NULL,
-      'it stays: a message of Chirrup''s that breaks it is refused to its sender', '', false
+      'it stays: a message of Chirrup''s that breaks it is refused to its sender',
+      format('ALTER TABLE %I DROP CONSTRAINT %I;', t.relation, conname), false
     FROM adoptable t JOIN pg_constraint c ON conrelid = t.oid AND contype IN ('c', 'u', 'x')
     WHERE t.relation IN ('chats', 'chat_sessions') AND NOT (contype = 'c' AND EXISTS (SELECT
       FROM pg_attribute WHERE attrelid = t.oid AND attname = 'role' AND conkey = ARRAY[attnum]))

@@ -8,14 +8,38 @@ extension Preflight {
       AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
     UNION ALL
     SELECT t.relation, polname, 'is a policy with the name of one of Chirrup''s', NULL, NULL,
-      'it stays; Chirrup''s has the name chirrup_' || polname, '', false
+      'it stays; Chirrup''s has the name chirrup_' || polname,
+      format('ALTER POLICY %I ON %I RENAME TO app_%1$s;', polname, t.relation), false
     FROM adoptable t JOIN pg_policy ON polrelid = t.oid
     WHERE polname ~ ('^' || t.relation || '_(select|insert|update|delete)$')
     UNION ALL
     SELECT t.relation, polname, 'is a restrictive policy', NULL, NULL,
-      'it stays, and hides rows from the gateway''s readers unless it names roles', '', false
+      'it stays, and hides rows from the gateway''s readers unless it names roles',
+      format('ALTER POLICY %I ON %I TO …;', polname, t.relation), false
     FROM adoptable t JOIN pg_policy ON polrelid = t.oid AND NOT polpermissive
     WHERE polroles = '{0}' AND t.relation IN ('chats', 'chat_sessions')
+    UNION ALL
+    SELECT t.relation, polname, 'is a policy of all roles', NULL, NULL,
+      'it stays: the rows that it allows are visible to the roles of analysts too, whatever their '
+        'workspace', format('ALTER POLICY %I ON %I TO …;', polname, t.relation), false
+    FROM adoptable t JOIN pg_policy ON polrelid = t.oid AND polpermissive AND polcmd IN ('r', '*')
+    WHERE polroles = '{0}' AND t.relation IN ('chats', 'chat_sessions')
+      AND polname !~ ('^' || t.relation || '_(select|insert|update|delete)$')
+    """
+
+  /// Roles of the application that read or change the tables that are adopted.
+  static let grants = """
+    SELECT relation, name, format('may %s rows of the table', privileges), NULL::bigint, NULL,
+      'it stays, for the rows of Chirrup too' || CASE WHEN relrowsecurity THEN
+        ', as far as policies allow' ELSE '' END,
+      format('REVOKE %s ON %I FROM %s;', privileges, relation, name), false
+    FROM (SELECT relation, relrowsecurity,
+        CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS name,
+        string_agg(privilege_type, ', ' ORDER BY privilege_type) AS privileges
+      FROM adoptable, aclexplode(relacl)
+      WHERE grantee <> relowner
+        AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
+      GROUP BY relation, relrowsecurity, grantee) AS g
     """
 
   /// Privileges of other roles on the table that gets a secret column, and on tables to come.
@@ -40,7 +64,10 @@ extension Preflight {
     UNION ALL
     SELECT 'default privileges', string_agg(DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC'
       ELSE grantee::regrole::text END, ', '), 'get privileges on every new table', NULL, NULL,
-      'they are revoked on the tables that Chirrup creates', '', false
+      'they are revoked on the tables that Chirrup creates',
+      format('ALTER DEFAULT PRIVILEGES IN SCHEMA %I REVOKE ALL ON TABLES FROM %s;',
+        current_schema(), string_agg(DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC'
+          ELSE grantee::regrole::text END, ', ')), false
     FROM pg_default_acl d, aclexplode(d.defaclacl)
     WHERE d.defaclobjtype = 'r' AND d.defaclrole = current_user::regrole
       AND d.defaclnamespace IN (0, current_schema()::regnamespace) AND grantee <> d.defaclrole

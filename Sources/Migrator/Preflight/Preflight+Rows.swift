@@ -59,7 +59,8 @@ extension Preflight {
     columns: ["chats.id", "chats.role"],
     sql: """
       SELECT 'chats', 'role', format('is %L', role), count(*), 'id = ' || min(id::text),
-        'it stays, and is shown as a line of the system', '', false
+        'it stays, and is shown as a line of the system',
+        format('UPDATE chats SET role = ''system'' WHERE role = %L;', role), false
       FROM chats
       WHERE role NOT IN ('visitor', 'operator', 'bot', 'system', 'user', 'assistant')
         AND EXISTS (SELECT FROM adoptable WHERE relation = 'chats')
@@ -70,7 +71,8 @@ extension Preflight {
     columns: ["chats.id", "chats.content"],
     sql: """
       SELECT 'chats', 'content', 'is NULL', count(*), 'id = ' || min(id::text),
-        'it stays, and is shown as an empty text', '', false
+        'it stays, and is shown as an empty text',
+        'UPDATE chats SET content = '''' WHERE content IS NULL;', false
       FROM chats WHERE content IS NULL AND EXISTS (SELECT FROM adoptable WHERE relation = 'chats')
       HAVING count(*) > 0
       """)
@@ -92,9 +94,10 @@ extension Preflight {
   static let doubleIntents = Contents(
     columns: ["intents.name"],
     sql: """
-      SELECT 'intents', 'name', 'has two rows named ' || quote_literal(name), count(*), NULL,
-        'an intent is found by its name', format('UPDATE intents SET name = name || '' 2'' WHERE '
-          'ctid = (SELECT max(ctid) FROM intents WHERE name = %L);', name), true
+      SELECT 'intents', 'name', 'has two rows named ' || quote_literal(name), count(*),
+        'name = ' || quote_literal(name), 'an intent is found by its name',
+        format('UPDATE intents SET name = name || '' 2'' WHERE ctid = (SELECT max(ctid) '
+          'FROM intents WHERE name = %L);', name), true
       FROM intents WHERE EXISTS (SELECT FROM adoptable WHERE relation = 'intents')
       GROUP BY name HAVING count(*) > 1 ORDER BY name LIMIT 20
       """)

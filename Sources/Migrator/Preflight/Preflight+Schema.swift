@@ -10,6 +10,11 @@ extension Preflight {
       format('GRANT CREATE ON SCHEMA %I TO %I;', current_schema(), current_user), true
     WHERE NOT has_schema_privilege(current_schema(), 'CREATE')
     UNION ALL
+    SELECT 'event triggers', '', string_agg(evtname, ', ' ORDER BY evtname)
+      || ' fire for statements of the migrations', NULL, NULL, 'they stay and fire',
+      string_agg(format('ALTER EVENT TRIGGER %I DISABLE;', evtname), ' ' ORDER BY evtname), false
+    FROM pg_event_trigger WHERE evtenabled <> 'D' HAVING count(*) > 0
+    UNION ALL
     SELECT 'search_path', '', format('does not name the schema %I, which has tables workspaces and '
       'chats', nspname), NULL, NULL, 'an empty installation in the schema ' || current_schema()
       || ' would be made beside the application',

@@ -29,6 +29,16 @@ extension Preflight {
     FROM adoptable JOIN pg_rewrite ON ev_class = adoptable.oid AND ev_type <> '1'
     """
 
+  /// Indexes of the owner's with names that Chirrup needs, on any table of the schema. Those of
+  /// the usual guide to sessions are compared and adopted, or replaced.
+  static let takenIndexes = """
+    SELECT indrelid::regclass::text, name, 'is an index with the name of one of Chirrup''s',
+      NULL::bigint, NULL, 'Chirrup creates an index of this name',
+      format('ALTER INDEX %I RENAME TO app_%1$s;', name), true
+    FROM taken_indexes t JOIN pg_index ON indexrelid = t.oid
+    WHERE name <> 'idx_chat_sessions_workspace_id'
+    """
+
   /// Tables, views and functions of the owner's with names that Chirrup needs for its own.
   static let takenNames = """
     SELECT relation, '', 'exists and is not Chirrup''s', NULL::bigint,

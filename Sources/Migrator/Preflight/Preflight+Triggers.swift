@@ -8,19 +8,21 @@ extension Preflight {
     FROM adoptable t JOIN pg_trigger ON tgrelid = t.oid AND NOT tgisinternal
     WHERE tgname IN ('chats_number_message', 'chats_outbox', 'chat_sessions_outbox',
       'chat_sessions_count_closed', 'chat_sessions_count_inserted', 'chat_sessions_count_deleted',
-      'chat_sessions_figures', 'chat_sessions_new_figures')
+      'chat_sessions_figures', 'chat_sessions_message_figures', 'chat_sessions_new_figures',
+      'chat_sessions_note_deletion', 'chat_sessions_note_title')
       OR tgname = 'chirrup_' || t.relation || '_updated_at'
     UNION ALL
     SELECT t.relation, tgname, 'is a trigger of the owner''s', NULL, NULL, CASE
       WHEN tgname = t.relation || '_updated_at' THEN
         'it stays; Chirrup''s has the name chirrup_' || tgname
       ELSE 'it stays, does not fire while messages move, and fires for messages of the gateway' END,
-      '', false
+      format('ALTER TABLE %I DISABLE TRIGGER %I;', t.relation, tgname), false
     FROM adoptable t JOIN pg_trigger ON tgrelid = t.oid AND NOT tgisinternal AND tgenabled <> 'D'
     WHERE t.relation IN ('chats', 'chat_sessions') OR tgname = t.relation || '_updated_at'
     UNION ALL
     SELECT 'update_updated_at()', '', 'does something else than to set updated_at', NULL, NULL,
-      'it stays; Chirrup''s function has the name chirrup_updated_at()', '', false
+      'it stays; Chirrup''s function has the name chirrup_updated_at()',
+      'ALTER FUNCTION update_updated_at() RENAME TO app_updated_at;', false
     FROM pg_proc
     WHERE oid = to_regprocedure(format('%I.update_updated_at()', current_schema()))
       AND EXISTS (SELECT FROM adoptable) AND prosrc !~* (

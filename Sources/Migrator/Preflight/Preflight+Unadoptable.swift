@@ -41,7 +41,7 @@ extension Preflight {
       || quote_ident(current_schema()), NULL::bigint, NULL,
       'search_path names this schema for the application too, which would see Chirrup''s table',
       format('ALTER TABLE %I.%I SET SCHEMA %I; or set a search_path for Chirrup alone, by adding '
-        'to --database-url: ?options=-csearch_path%%3D%2$s', nspname, relname, current_schema()),
+        'to --database-url: ?options=-csearch_path%%3D%3$s', nspname, relname, current_schema()),
       true
     FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
     WHERE nspname = ANY (current_schemas(false)) AND nspname <> current_schema()

@@ -12,24 +12,32 @@ extension Migrator {
     let record = try tablesOnRecord()
     let scope = Preflight(
       onRecord: record ?? [], isFirst: record == nil,
-      created: Set(chain.migrations.flatMap(\.createdTables)))
-    let schema =
+      created: Set(chain.migrations.flatMap(\.createdTables)),
+      indexes: Set(chain.migrations.flatMap(\.createdIndexes)))
+    var schema =
       scope.isFirst ? try findings(Preflight.schema) + findings(Preflight.hidden) : []
-    guard !schema.contains(where: \.isObstacle) else { return schema }
-    guard try !scope.candidates(in: relations()).isEmpty else { return schema }
+    let candidates = try scope.candidates(in: relations())
+    guard !schema.contains(where: \.isObstacle), !candidates.isEmpty else {
+      try addExamples(&schema)
+      return schema
+    }
     var found = schema
     for examination in Preflight.definitions { found += try findings(scope.bind(examination)) }
-    // The rows of columns that are missing or have another type cannot be examined.
-    if !found.contains(where: \.isObstacle) {
-      for examination in Preflight.contents {
-        guard
-          try run(
-            Query(Preflight.hasColumns, [.text(examination.columns.joined(separator: ","))])
-          ).bool(0, 0) == true
-        else { continue }
+    let isRefused = found.contains(where: \.isObstacle)
+    for examination in Preflight.contents {
+      guard
+        try run(
+          Query(Preflight.hasColumns, [.text(examination.columns.joined(separator: ","))])
+        ).bool(0, 0) == true
+      else { continue }
+      do throws(MigrationFailure) {
         found += try findings(scope.bind(examination.sql))
+      } catch {
+        // The rows of a column with another type cannot be examined: that is a finding already.
+        guard isRefused, case .refused = error else { throw error }
       }
     }
+    try addExamples(&found)
     return found.filter(\.isObstacle) + found.filter { !$0.isObstacle }
   }
 
@@ -80,6 +88,8 @@ struct Preflight {
   /// No migration has run: a table with one of our names is the owner's.
   var isFirst: Bool
   var created: Set<String>
+  /// The names of indexes that must be free.
+  var indexes: Set<String>
 
   /// An examination of rows, which runs only if these columns (`table.column`) exist.
   struct Contents {
@@ -88,7 +98,8 @@ struct Preflight {
   }
 
   static let definitions = [
-    tables, takenNames, columns, demands, keys, constraints, triggers, policies, privileges,
+    tables, takenNames, takenIndexes, columns, demands, keys, constraints, triggers, policies,
+    privileges, grants,
     fixedDemands, markedIndexes,
   ]
   static let contents =
@@ -131,7 +142,10 @@ struct Preflight {
         FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND \(isFirst)
           AND c.relkind NOT IN ('i', 'I', 't')
           AND (c.relname = ANY (\(array(created.subtracting(Preflight.adoptable))))
-            OR c.relname LIKE 'chirrup\\_%'))
+            OR c.relname LIKE 'chirrup\\_%')),
+      taken_indexes AS (SELECT c.oid, c.relname::text AS name FROM pg_class c
+        WHERE c.relnamespace = current_schema()::regnamespace AND \(isFirst)
+          AND c.relkind IN ('i', 'I') AND c.relname = ANY (\(array(indexes))))
       \(sql)
       """
   }

@@ -5,13 +5,13 @@ public struct PreflightFinding: Sendable, Equatable, CustomStringConvertible {
   /// The column, constraint, trigger, policy or role; empty for the table itself.
   public var object: String
   public var problem: String
-  /// The number of rows; nil if the finding is about a definition.
+  /// The number of rows that it concerns; of a definition, those of its table. Nil without a table.
   public var rows: Int64?
-  /// The key of one of these rows.
+  /// One of these rows: its key, and its value in the column, of a text two characters only.
   public var example: String?
   /// The reaction of Chirrup: it refuses the database, or adopts it in the way described.
   public var action: String
-  /// The SQL statement or command that removes the reason; empty if there is nothing to do.
+  /// The SQL statement or command that removes the reason. A database can be adopted without it.
   public var remedy: String
   /// Whether `up` refuses the database because of it.
   public var isObstacle: Bool
@@ -22,6 +22,6 @@ public struct PreflightFinding: Sendable, Equatable, CustomStringConvertible {
     if let rows { text += " (\(rows) \(rows == 1 ? "row" : "rows")" }
     if rows != nil { text += example.map { ", for example \($0))" } ?? ")" }
     text += "\n  \(isObstacle ? "refused" : "adopted"): \(action)"
-    return remedy.isEmpty ? text : text + "\n  fix: \(remedy)"
+    return text + "\n  \(isObstacle ? "fix" : "to avoid it"): \(remedy)"
   }
 }

@@ -20,6 +20,9 @@ import COpenSSL
   public static let suites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
   private static let groups = "X25519:P-256:P-384"
+  /// The hybrid with ML-KEM (RFC 9794 calls it post-quantum/traditional), which OpenSSL has from
+  /// 3.5 on. A list with an unknown group is refused as a whole.
+  private static let hybridGroups = "X25519MLKEM768:" + groups
   /// Validity of a ticket in seconds.
   private static let ticketSeconds = 2 * 3600
   /// The most certificates of a listener.
@@ -82,7 +85,10 @@ import COpenSSL
     unsafe chirrup_ssl_ctx_settle(context)
     _ = unsafe SSL_CTX_set_cipher_list(context, ciphers)
     _ = unsafe SSL_CTX_set_ciphersuites(context, suites)
-    _ = unsafe chirrup_ssl_ctx_groups(context, groups)
+    if unsafe chirrup_ssl_ctx_groups(context, hybridGroups) != 1 {
+      ERR_clear_error()
+      _ = unsafe chirrup_ssl_ctx_groups(context, groups)
+    }
     unsafe SSL_CTX_set_msg_callback(context) { isWritten, _, type, bytes, count, ssl, _ in
       unsafe TLSCore.saw(
         isWritten: isWritten == 1, type: type, UnsafeRawBufferPointer(start: bytes, count: count),

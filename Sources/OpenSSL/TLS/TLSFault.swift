@@ -43,9 +43,10 @@ public enum TLSFault: Error, Hashable, Sendable, CaseIterable {
 
   /// Maps OpenSSL's last error on this thread, and empties its error queue.
   static func takeLast() -> TLSFault {
-    let code = ERR_peek_last_error()
+    var reason = chirrup_error_reason(ERR_peek_last_error())
+    // OpenSSL adds this error after that of its record layer, from 3.2 on.
+    if reason == SSL_R_RECORD_LAYER_FAILURE { reason = chirrup_error_reason(ERR_peek_error()) }
     ERR_clear_error()
-    let reason = chirrup_error_reason(code)
     switch reason {
     case SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST: return .plainHTTP
     case SSL_R_WRONG_VERSION_NUMBER, SSL_R_UNKNOWN_PROTOCOL: return .notTLS

@@ -17,6 +17,17 @@ struct Authenticator: Sendable {
   let tokens: TokenAuthority
   let origins: OriginPolicy
   let report: @Sendable (String) -> Void
+  private let seen = LastSeen()
+
+  init(
+    database: APIDatabase, tokens: TokenAuthority, origins: OriginPolicy,
+    report: @escaping @Sendable (String) -> Void
+  ) {
+    self.database = database
+    self.tokens = tokens
+    self.origins = origins
+    self.report = report
+  }
 
   func caller(_ request: APIRequest) async throws(Problem) -> Caller {
     if let authorization = request.header("Authorization") {
@@ -35,11 +46,31 @@ struct Authenticator: Sendable {
     return .member(member)
   }
 
+  /// The hash of the login that the request uses; nil: a token of the command line, or an API key.
+  func currentLogin(_ request: APIRequest) throws(Problem) -> [UInt8]? {
+    guard let authorization = request.header("Authorization") else {
+      return LoginCookie.secret(in: request).map { secretHash($0) }
+    }
+    let secret = try bearerSecret(authorization)
+    guard !secret.hasPrefix(Authenticator.keyPrefix) else { return nil }
+    return try verified(secret, request).binding.session.flatMap { [UInt8](hexadecimal: $0) }
+  }
+
   /// The member whose login the cookie belongs to; nil without a cookie, or if the login has ended.
   func memberByCookie(_ request: APIRequest) async throws(Problem) -> Operator? {
     guard let secret = LoginCookie.secret(in: request) else { return nil }
-    return try await database.run(
-      OperatorSession.find(tokenHash: secretHash(secret), now: request.now))
+    let hash = secretHash(secret)
+    let member = try await database.run(
+      OperatorSession.find(tokenHash: hash, now: request.now))
+    if member != nil { try await noteSeen(hash, request) }
+    return member
+  }
+
+  /// Stores the time of the login's last request, once a minute.
+  private func noteSeen(_ login: [UInt8], _ request: APIRequest) async throws(Problem) {
+    guard seen.isDue(login, request.now) else { return }
+    try await database.run(
+      OperatorSession.seen(tokenHash: login, address: request.peer, now: request.now))
   }
 
   /// The hash of the login in which the bearer token was issued; nil without a bearer token.
@@ -137,6 +168,9 @@ struct Authenticator: Sendable {
       credential: token.binding.credential)
     guard var member = try await database.run(Operator.member(login)) else {
       throw .unauthenticated
+    }
+    if let hash = login.session.flatMap({ [UInt8](hexadecimal: $0) }) {
+      try await noteSeen(hash, request)
     }
     // A token of the command line was not issued for a password.
     if login.credential == nil { member.mustChangePassword = false }

@@ -65,17 +65,21 @@ extension Caller {
   }
 
   /// Until the member has replaced a password that somebody else has set or that is easy to guess,
-  /// it allows that change only.
-  func checkOwnPassword(_ route: Route) throws(Problem) {
-    guard case .member(let member) = self, member.mustChangePassword,
-      route.path != API.passwordPath
-    else { return }
-    throw .passwordChangeRequired
+  /// it allows that change only; then, if the workspace requires a second factor, only to set one
+  /// up.
+  func checkRestriction(_ route: Route) throws(Problem) {
+    guard case .member(let member) = self else { return }
+    if member.mustChangePassword {
+      guard route.path == API.passwordPath else { throw .passwordChangeRequired }
+    } else if member.mustEnrol {
+      guard route.path.hasPrefix(API.secondFactorPath) else { throw .secondFactorRequired }
+    }
   }
 }
 
 extension API {
   static let passwordPath = "/api/v1/auth/password"
+  static let secondFactorPath = "/api/v1/auth/second-factor"
 }
 
 extension Problem {
@@ -93,6 +97,11 @@ extension Problem {
       "insufficient_scope",
       "The API key does not have the scope “\(scope.rawValue)”. Create a key with this scope.")
   }
+
+  static let secondFactorRequired = Problem.forbidden(
+    "second_factor_required",
+    "Your workspace requires a second factor. Set one up first (POST "
+      + "\(API.secondFactorPath)/app).")
 
   static let passwordChangeRequired = Problem.forbidden(
     "password_change_required",

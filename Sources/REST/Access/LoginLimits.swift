@@ -28,9 +28,9 @@ struct LoginLimits: ~Copyable, Sendable {
   private let byStrangers: RateLimiter
 
   init(_ rates: APIOptions.Rates) {
-    byAddress = RateLimiter(rates.loginsByAddress)
-    byAccount = RateLimiter(rates.loginsByAccount)
-    byStrangers = RateLimiter(rates.loginsByStrangers)
+    byAddress = RateLimiter(rates.loginsByAddress, limit: "address")
+    byAccount = RateLimiter(rates.loginsByAccount, limit: "account")
+    byStrangers = RateLimiter(rates.loginsByStrangers, limit: "account")
   }
 
   /// Counts the attempt as a failure; throws 429 if it exceeds a limit.

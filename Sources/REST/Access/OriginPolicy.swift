@@ -85,10 +85,16 @@ struct OriginPolicy: Sendable {
   }
 
   private func isOwn(_ origin: String, _ request: APIRequest) -> Bool {
-    if let publicURL, origin == WebOrigin.of(url: publicURL) { return true }
-    guard let host = request.header("Host"), !host.isEmpty else { return false }
-    return origin == WebOrigin.normalize("http://\(host)")
-      || origin == WebOrigin.normalize("https://\(host)")
+    own(request).contains(origin)
+  }
+
+  /// The gateway's own origins: that of `public_url`, and that of the request's host.
+  private func own(_ request: APIRequest) -> [String] {
+    var origins = [publicURL.flatMap { WebOrigin.of(url: $0) }]
+    if let host = request.header("Host"), !host.isEmpty {
+      origins += [WebOrigin.normalize("https://\(host)"), WebOrigin.normalize("http://\(host)")]
+    }
+    return origins.compactMap(\.self)
   }
 
   /// Refuses a request of a foreign page. Requests of scripts and of curl, which have neither
@@ -96,6 +102,18 @@ struct OriginPolicy: Sendable {
   func checkNotForeignPage(_ request: APIRequest) throws(Problem) {
     guard request.header("Origin") != nil || request.header("Sec-Fetch-Site") != nil else { return }
     guard isSameOrigin(request) else { throw .crossSite }
+  }
+
+  /// The page that sends the request, for which passkeys are made: that of its Origin, else of
+  /// `public_url`, else of the request. Nil for an address, or without TLS: browsers have no
+  /// passkeys there.
+  func relyingParty(_ request: APIRequest) -> RelyingParty? {
+    let origins = own(request)
+    let sent = request.header("Origin").flatMap { WebOrigin.normalize($0) }
+    let page = sent.map { origins.contains($0) ? $0 : nil } ?? origins.first
+    guard let page, let host = WebOrigin.secureHost(of: page) else { return nil }
+    return RelyingParty(
+      id: host, origins: origins.filter { WebOrigin.secureHost(of: $0) == host })
   }
 
   /// Whether the client uses TLS, so that cookies may be `Secure`.

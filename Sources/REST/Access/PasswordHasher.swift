@@ -40,7 +40,7 @@ struct PasswordHasher: Sendable {
         return .failure(error)
       }
     }
-    guard let result else { throw .rateLimited(afterSeconds: 1) }
+    guard let result else { throw .rateLimited(afterSeconds: 1, limit: "address") }
     switch result {
     case .success(let answer): return answer
     case .failure(let fault):

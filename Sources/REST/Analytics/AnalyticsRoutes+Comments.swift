@@ -15,7 +15,7 @@ extension AnalyticsRoutes {
     let page = try call.page("comments", keys: 2)
     let last = try page.position
     let days = try await dayRange(call)
-    let rows = try await api.database.rows(
+    let rows = try await api.expensiveDatabase.rows(
       RatingComments.query(
         in: call.workspace, from: days.from, to: days.to,
         after: [.time(last?.at), .uuid(last?.id)], limit: page.rowsWanted))

@@ -14,9 +14,9 @@ struct AnalyticsRoutes: RouteGroup {
 
   func showAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
     let range = try await countedRange(call)
-    let days = try await api.database.run(
+    let days = try await api.expensiveDatabase.run(
       Analytics.days(call.workspace, from: range.from, to: range.to))
-    let hours = try await api.database.run(
+    let hours = try await api.expensiveDatabase.run(
       Analytics.hours(call.workspace, from: range.from, to: range.to))
     return .json(
       [UInt8].object { json in
@@ -40,7 +40,7 @@ struct AnalyticsRoutes: RouteGroup {
 
   func showOperatorAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
     let range = try await countedRange(call)
-    let operators = try await api.database.run(
+    let operators = try await api.expensiveDatabase.run(
       Analytics.operators(
         call.workspace, from: range.from, to: range.to, limit: AnalyticsRoutes.operatorsMax))
     return .json(
@@ -60,7 +60,7 @@ struct AnalyticsRoutes: RouteGroup {
 
   /// The days of the query, after conversations that are not counted yet were counted.
   private func countedRange(_ call: Call) async throws(Problem) -> DayRange {
-    _ = try await api.database.run(Analytics.count(limit: AnalyticsRoutes.countedMax))
+    _ = try await api.expensiveDatabase.run(Analytics.count(limit: AnalyticsRoutes.countedMax))
     return try await dayRange(call)
   }
 
@@ -71,7 +71,7 @@ struct AnalyticsRoutes: RouteGroup {
       guard let text = query.formatted(name), !isDate(text) else { continue }
       throw .invalidParameter(name, "a date such as 2026-11-22")
     }
-    let range = try await api.database.run(
+    let range = try await api.expensiveDatabase.run(
       Analytics.range(
         call.workspace, from: query["from"], to: query["to"], now: call.request.now))
     guard let range, (1...AnalyticsRoutes.daysMax).contains(range.days) else {

@@ -53,7 +53,8 @@ extension ConversationRoutes {
     return try await api.list(
       page, ConversationRoutes.deletedConversation,
       ConversationDeletion.page(
-        of: call.workspace, search: search, after: try page.position, limit: page.rowsWanted))
+        of: call.workspace, search: search, after: try page.position, limit: page.rowsWanted),
+      from: api.expensiveDatabase)
   }
 
   private func notify(_ kind: WorkspaceNews.Kind, _ call: Call) {

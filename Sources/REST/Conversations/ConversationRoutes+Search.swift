@@ -17,7 +17,7 @@ extension ConversationRoutes {
       text, in: call.workspace,
       after: [.time(last?.at), .uuid(last?.id), try page.number(2).map { .int($0) } ?? .null],
       limit: page.rowsWanted)
-    let rows = try await api.database.rows(query)
+    let rows = try await api.expensiveDatabase.rows(query)
     // A row without an entry only tells how far the search came.
     let hits = (0..<rows.count).filter { !rows.isNull($0, 3) }
     let shown = hits.prefix(page.limit)

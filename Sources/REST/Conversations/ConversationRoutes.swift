@@ -12,17 +12,19 @@ struct ConversationRoutes: RouteGroup {
     let workspace = call.workspace
     let list = try ConversationList(
       QueryString(call.request.query), me: call.caller.id, workspace: workspace)
-    let positions = try await api.database.run(list.page(of: workspace).scoped(to: workspace))
+    let positions = try await api.expensiveDatabase.run(
+      list.page(of: workspace).scoped(to: workspace))
     let page = positions.prefix(list.limit)
     let rows = try await conversations(page.map(\.id), of: workspace)
-    let counts = try await api.database.run(
+    let counts = try await api.expensiveDatabase.run(
       ConversationCounts.of(workspace, me: call.caller.id).scoped(to: workspace))
     var total = list.total(counts)
     if total == nil, list.position == nil, positions.count <= list.limit {
       total = Int64(positions.count)
     }
     if total == nil {
-      total = try await api.database.run(list.countMatches(in: workspace).scoped(to: workspace))
+      total = try await api.expensiveDatabase.run(
+        list.countMatches(in: workspace).scoped(to: workspace))
     }
     var next: String?
     if positions.count > list.limit, let last = page.last {

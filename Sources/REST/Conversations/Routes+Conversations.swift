@@ -5,7 +5,7 @@ extension API {
       "GET", "\(conversations)",
       .member(.agent, .conversationsRead, ConversationRoutes.listConversations),
       "List conversations, last activity first; waiting ones by their waiting time, longest first",
-      query: .conversationFilters, response: .conversations),
+      query: .conversationFilters, response: .conversations, isExpensive: true),
     Route(
       "GET", "\(conversations)/{id}",
       .member(.agent, .conversationsRead, ConversationRoutes.showConversation),
@@ -26,7 +26,7 @@ extension API {
       "GET", "\(admin)/live-chat/deleted-conversations",
       .member(.admin, .conversationsRead, ConversationRoutes.listDeleted),
       "List the deleted conversations that are not erased yet, last deleted first",
-      query: .deletedConversations, response: .deletedConversations),
+      query: .deletedConversations, response: .deletedConversations, isExpensive: true),
     Route(
       "GET", "\(conversations)/{id}/messages",
       .member(.agent, .conversationsRead, ConversationRoutes.listMessages),
@@ -35,7 +35,8 @@ extension API {
     Route(
       "GET", "\(admin)/live-chat/messages/search",
       .member(.agent, .conversationsRead, ConversationRoutes.searchMessages),
-      "Search messages, newest conversation first", query: .messageSearch, response: .hits),
+      "Search messages, newest conversation first", query: .messageSearch, response: .hits,
+      isExpensive: true),
     Route(
       "POST", "\(conversations)/{id}/messages",
       .member(.agent, .conversationsWrite, ConversationRoutes.postMessage), "Send a message",

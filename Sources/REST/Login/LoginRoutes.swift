@@ -22,39 +22,118 @@ struct LoginRoutes: RouteGroup {
     let account = try await api.database.run(Operator.account(email: email, workspace: workspace))
     let device = account.flatMap { api.devices.device(of: $0.member.id, request) }
     // An unknown address is limited like an account, so that limits do not reveal accounts.
-    let attempt = try api.logins.begin(
+    let attempt = try begin(
       LoginAttempt(
         account: account?.member.id.description ?? "unknown " + email.lowercased(),
-        device: device.map { .known($0) } ?? .stranger(address: request.peer)), request.now)
+        device: device.map { .known($0) } ?? .stranger(address: request.peer)),
+      account?.member, request)
     guard
       try await api.passwords.verify(
         password, against: account?.passwordHash, isKnown: device != nil),
       let account
-    else { throw .wrongCredentials }
-    api.logins.succeed(attempt)
-    var member = account.member
-    if PasswordPolicy.fault(
-      password, own: [member.email, member.name, account.workspaceName]) != nil
-    {
-      try await api.database.run(Operator.requireNewPassword(member.id))
-      member.mustChangePassword = true
+    else {
+      try await fail(account?.member, reason: "password", request)
+      throw .wrongCredentials
     }
+    api.logins.succeed(attempt)
+    let entered = account.member
+    let isWeak = PasswordPolicy.fault(
+      password, own: [entered.email, entered.name, account.workspaceName])
+    if isWeak != nil {
+      try await api.database.run(Operator.requireNewPassword(entered.id))
+    }
+    guard !account.hasSecondFactor else {
+      let challenge = LoginChallenge(
+        account: entered.id, workspace: entered.workspace, credential: entered.credential ?? "")
+      return .json(
+        [UInt8].object {
+          $0.appendMember(
+            "challenge", challenge.sealed(api.options.secrets, now: request.now))
+          $0.appendMember(
+            "methods",
+            texts: (account.hasApp ? ["code"] : []) + (account.hasPasskey ? ["passkey"] : [])
+              + ["recovery_code"])
+        })
+    }
+    return try await enter(account, isWeak: isWeak != nil, factor: nil, device: device, request)
+  }
+
+  /// The second step of a login: a code of the app, or a recovery code.
+  func loginWithCode(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try api.origins.checkNotForeignPage(request)
+    let object = try request.jsonObject()
+    guard let text = try object.string("challenge", bytesMax: APILimits.challengeBytes) else {
+      throw .missing("challenge")
+    }
+    let code = try object.requiredString("code", bytesMax: APILimits.codeBytes)
+    let account = try await account(of: text, request)
+    let device = api.devices.device(of: account.member.id, request)
+    let attempt = try begin(
+      LoginAttempt(
+        account: account.member.id.description,
+        device: device.map { .known($0) } ?? .stranger(address: request.peer)),
+      account.member, request)
+    let factor = try await api.useCode(
+      code, of: account.member.id, workspace: account.member.workspace, now: request.now)
+    guard let factor else {
+      try await fail(account.member, reason: "code", request)
+      throw .wrongCode
+    }
+    api.logins.succeed(attempt)
+    return try await enter(account, isWeak: false, factor: factor, device: device, request)
+  }
+
+  /// Creates the login after all its steps.
+  func enter(
+    _ account: Operator.Account, isWeak: Bool, factor: API.Factor?, device: String?,
+    _ request: APIRequest
+  ) async throws(Problem) -> APIResponse {
+    var member = account.member
+    member.mustChangePassword = member.mustChangePassword || isWeak
+    let settings = try await api.settings(of: member.workspace, now: request.now).settings
+    member.mustEnrol = settings.security.requiresSecondFactor && factor == nil
     let secret = SecureRandom.token()
     let isCreated = try await api.database.run(
       OperatorSession.create(
-        tokenHash: secretHash(secret), operator: account.member.id,
-        workspace: account.member.workspace,
+        tokenHash: secretHash(secret), operator: member.id, workspace: member.workspace,
         passwordHash: account.passwordHash,
+        by: OperatorSession.Proof(factor: factor?.rawValue, mustEnrol: member.mustEnrol),
+        from: request.client, now: request.now,
         expiresAt: request.now.advanced(bySeconds: api.options.loginSeconds)))
-    // The password was changed or the account disabled during the check.
+    // The password or the second factor was changed, or the account disabled, during the check.
     guard isCreated else { throw .wrongCredentials }
+    api.note("login.succeeded", account: member, request)
     return try operatorToken(
       member, login: secret, workspaceName: account.workspaceName,
       publicKey: account.workspacePublicKey, request
     ).addingCookies(
       cookies(secret, seconds: api.options.loginSeconds, request) + [
-        api.devices.cookie(of: account.member.id, device: device, request)
+        api.devices.cookie(of: member.id, device: device, request)
       ])
+  }
+
+  /// Counts an attempt. Only the first refusal a minute is logged, so that refusals, which cost a
+  /// client nothing, do not fill the log.
+  func begin(
+    _ attempt: LoginAttempt, _ account: Operator?, _ request: APIRequest
+  ) throws(Problem) -> LoginAttempt {
+    do throws(Problem) {
+      return try api.logins.begin(attempt, request.now)
+    } catch {
+      if api.loginRefusals.isDue(Array(request.peer.utf8), request.now) {
+        api.note("login.limited", isRefusal: true, account: account, request)
+      }
+      throw error
+    }
+  }
+
+  /// Records a failed login. The limits of attempts bound the entries.
+  func fail(
+    _ account: Operator?, reason: String, _ request: APIRequest
+  ) async throws(Problem) {
+    api.note("login.failed", isRefusal: true, account: account, reason: reason, request)
+    try await api.database.run(
+      AuditLog.loginFailed(account, from: request.client, reason: reason))
   }
 
   /// A new token for the WebSocket, by the console's cookie.
@@ -81,6 +160,7 @@ struct LoginRoutes: RouteGroup {
       let owner = try await api.database.run(
         OperatorSession.end(tokenHash: login, now: request.now))
       guard let owner else { continue }
+      api.note("login.ended", request)
       try await api.disconnect(owner)
     }
     return APIResponse(status: 204).addingCookies(cookies("", seconds: 0, request))
@@ -97,7 +177,7 @@ struct LoginRoutes: RouteGroup {
     let (token, expiresAt) = try api.authenticator.issueToken(
       .operator(
         id: member.id, workspace: member.workspace, name: member.name,
-        role: member.mustChangePassword ? Operator.roleBeforeOwnPassword : member.membership),
+        role: member.tokenRole),
       TokenBinding(
         session: secretHash(secret).hexadecimal, credential: member.credential),
       seconds: api.options.operatorTokenSeconds, now: request.now)
@@ -106,6 +186,7 @@ struct LoginRoutes: RouteGroup {
         json.appendMember("token", token)
         json.appendMember("expires_at", expiresAt)
         json.appendMember("must_change_password", member.mustChangePassword)
+        json.appendMember("must_add_second_factor", member.mustEnrol)
         appendAccount(member, workspaceName: workspaceName, publicKey: publicKey, to: &json)
       })
   }

@@ -38,7 +38,11 @@ extension API {
     with a cursor and a limit. A write with an Idempotency-Key takes effect once within 24 hours, \
     however often it is sent. Secrets that are returned once (of an API key or a webhook) are in \
     the first response and not in a repeated one; if you lose one, delete the key or webhook and \
-    create another. Limits of texts count bytes of UTF-8. U+0000 is refused in all texts.
+    create another. Limits of texts count bytes of UTF-8. U+0000 is refused in all texts. Requests \
+    with a login are limited for each member, API key, visitor and workspace: RateLimit-Policy \
+    states the limits, RateLimit what remains of the nearest one, and above it the response is 429 \
+    with Retry-After and the name of the limit. Operations with x-expensive read much: few of one \
+    workspace run at once, further ones wait.
     """
 
   private static let logins: [String: JSONValue] = [
@@ -90,6 +94,7 @@ extension API {
       operation["x-role"] = .string(least.rawValue)
       operation["x-scope"] = scope.map { .string($0.rawValue) } ?? .null
     }
+    if route.isExpensive { operation["x-expensive"] = .bool(true) }
     if let body = route.body {
       operation["requestBody"] = .object([
         "required": .bool(!body.isOptional),
@@ -166,12 +171,16 @@ extension API {
 
   private static func success(_ route: Route) -> JSONValue {
     var response: [String: JSONValue] = ["description": .string(route.summary + ".")]
-    if route.isIdempotent {
-      response["headers"] = .object([
-        "Idempotency-Replayed": header(
-          .word(["true"]), "The response of the first request with this Idempotency-Key.")
-      ])
+    var headers: [String: JSONValue] = [:]
+    switch route.handler {
+    case .forMembers, .forVisitors: headers = rateLimitHeaders
+    case .forWidgets, .forAnybody: break
     }
+    if route.isIdempotent {
+      headers["Idempotency-Replayed"] = header(
+        .word(["true"]), "The response of the first request with this Idempotency-Key.")
+    }
+    if !headers.isEmpty { response["headers"] = .object(headers) }
     if route.status != 204 {
       let schema = route.response ?? .text
       response["content"] = .object([route.type: .object(["schema": schema.json])])
@@ -186,6 +195,16 @@ extension API {
       "schema": schema.json, "description": .string(description), "required": .bool(isRequired),
     ])
   }
+
+  /// See draft-ietf-httpapi-ratelimit-headers.
+  private static let rateLimitHeaders = [
+    "RateLimit-Policy": header(
+      .text, "The limits: name, requests (q), and seconds (w), as in \"member\";q=1200;w=60."),
+    "RateLimit": header(
+      .text,
+      "The limit that is nearest: name, requests that remain (r), and seconds until all of them "
+        + "are allowed again (t), as in \"member\";r=1199;t=1."),
+  ]
 
   /// The error responses, by status.
   private static let failures: [String: JSONValue] = {
@@ -203,7 +222,7 @@ extension API {
       422:
         "A value cannot be stored, a password is weak, or the Idempotency-Key belongs to another "
         + "request.",
-      429: "Too many requests; Retry-After tells when to try again.",
+      429: "Too many requests; `limit` tells of what, Retry-After when to try again.",
       503: "The database does not respond, or the gateway is overloaded; Retry-After tells when to "
         + "try again.",
     ]
@@ -222,7 +241,10 @@ extension API {
           let challenge = header(
             .text, "The authentication scheme (RFC 9110 §11.6.1).", isRequired: true)
           response["headers"] = .object(["WWW-Authenticate": challenge])
-        case 409, 429, 503: response["headers"] = .object(["Retry-After": wait])
+        case 429:
+          response["headers"] = .object(
+            rateLimitHeaders.merging(["Retry-After": wait]) { first, _ in first })
+        case 409, 503: response["headers"] = .object(["Retry-After": wait])
         default: break
         }
         return ("\(status)", .object(response))

@@ -22,8 +22,16 @@ extension Schema {
       ]),
       "rating": rating,
       "retention": object(["deleted_days": count]),
+      "security": object(["require_second_factor": bool]),
     ]),
     "allowed_origins": array(of: text).orNull, "public_key": text, "workspace": named,
+    "limits": array(
+      of: object([
+        "name": text.described("As in the gateway's settings, such as sends_per_visitor."),
+        "amount": count.orNull.described("Null: no limit."),
+        "seconds": count.orNull.described(
+          "The time in which the amount is allowed; null: at the same time."),
+      ])),
   ]).named("Settings")
 
   static let greeting = object(["title": text, "text": text])
@@ -53,6 +61,10 @@ extension Schema {
       "retention": closed(optional: [
         "deleted_days": int(1...3_650).described(
           "The days after which a deleted conversation is erased.")
+      ]),
+      "security": closed(optional: [
+        "require_second_factor": bool.described(
+          "Members without a second factor must set one up at their next login.")
       ]),
     ]),
     "allowed_origins": array(

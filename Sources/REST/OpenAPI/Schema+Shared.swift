@@ -21,6 +21,14 @@ extension Schema {
       "winner": named.described(
         "The operator who has claimed the conversation (409 already_claimed)."),
       "capacity": count.described("The most open conversations of an operator (409 at_capacity)."),
+      "limit": word([
+        "member", "key", "visitor", "workspace", "address", "account", "expensive",
+        "idempotency_keys", "conversations",
+      ]).described(
+        "The limit that was exceeded (429): requests of this member, API key, visitor or "
+          + "workspace; attempts from this address or for this account; requests with expensive "
+          + "statements at the same time; remembered Idempotency-Keys; open conversations of the "
+          + "visitor."),
     ]
   ).named("Problem")
 

@@ -1,4 +1,6 @@
 /// Schemas of members, tags, credentials, API keys, the audit log and the caller's account.
+import Directory
+
 extension Schema {
   private static let member = MemberRoutes.member.schema.named("Member")
   static let members = page("members", of: member).named("Members")
@@ -52,6 +54,20 @@ extension Schema {
     ], optional: ["expires_at": moment]
   ).named("NewKey")
 
+  private static let identitySecret = IdentitySecretRoutes.identitySecret.schema
+    .named("IdentitySecret")
+  static let identitySecrets = page("identity_secrets", of: identitySecret)
+    .named("IdentitySecrets")
+  static let madeIdentitySecret = object(
+    ["identity_secret": identitySecret],
+    sometimes: [
+      "secret": string(pattern: "^is_").described("The secret; only in the first response.")
+    ]
+  ).named("IdentitySecretAnswer")
+  static let newIdentitySecret = input(
+    optional: ["overlap_hours": int(0...IdentitySecrets.overlapHoursMax)]
+  ).named("NewIdentitySecret")
+
   static let auditLog = page("audit_log", of: SettingsRoutes.auditEntry.schema.named("AuditEntry"))
     .named("AuditLog")
 
@@ -65,14 +81,61 @@ extension Schema {
       "token": text, "expires_at": time,
       "must_change_password": bool.described(
         "If true, other requests are refused until it is changed."),
+      "must_add_second_factor": bool.described(
+        "If true, other requests are refused until a second factor is set up."),
     ]) { first, _ in first }
   ).named("Login")
+  /// The response to a login with a password.
+  static let loginStep = any(of: [
+    login,
+    object([
+      "challenge": text.described(
+        "The account has a second factor: send it with a code to /api/v1/auth/login/code, or as "
+          + "`login` with a passkey to /api/v1/auth/login/passkey."),
+      "methods": array(of: word(["code", "passkey", "recovery_code"]))
+        .described("The second steps that the account has."),
+    ]).named("LoginChallenge"),
+  ])
+  private static let code = string(1...APILimits.codeBytes)
+  static let loginCode = input([
+    "challenge": string(0...APILimits.challengeBytes),
+    "code": code.described("A code of the app, or a recovery code. Each is accepted once."),
+  ]).named("LoginCode")
+  static let secondFactor = object([
+    "enabled": bool.described("Whether a password alone is not enough."),
+    "app": bool, "recovery_codes_left": count,
+    "passkeys": array(of: passkey),
+    "required": bool.described("Whether the workspace requires one."),
+  ]).named("SecondFactor")
+  static let currentPassword = input(optional: [
+    "current": string(1...APILimits.passwordBytes).described(
+      "The caller's password. An account without one needs a login within the last 10 minutes.")
+  ]).named("CurrentPassword")
+  static let newCode = input(["code": code]).named("NewCode")
+  static let secondFactorRemoval = input(
+    ["code": code], optional: ["current": string(1...APILimits.passwordBytes)]
+  ).named("SecondFactorRemoval")
+  static let newSecondFactor = object(
+    sometimes: [
+      "secret": text.described("In base32 (RFC 4648 §6); only in the first response."),
+      "uri": text.described("The same for a QR code: otpauth://totp/…"),
+    ]
+  ).named("NewSecondFactor")
+  static let recoveryCodes = object(
+    sometimes: ["recovery_codes": array(of: text).described("Only in the first response.")]
+  ).named("RecoveryCodes")
   static let credentialsOfLogin = input(
     [
       "email": string(0...APILimits.emailBytes),
       "password": string(0...APILimits.passwordBytes),
     ], optional: ["workspace": string(0...APILimits.nameBytes)]
   ).named("LoginRequest")
+  static let loginSessions = object([
+    "sessions": array(of: LoginSessionRoutes.session.schema.named("LoginSession"))
+  ]).named("LoginSessions")
+  static let endedSessions = object([
+    "ended": count.described("The number of logins that were ended.")
+  ]).named("EndedSessions")
   static let passwordChange = input([
     "current": string(1...APILimits.passwordBytes), "new": password,
   ]).named("PasswordChange")

@@ -107,7 +107,7 @@ extension Schema {
 
   /// A response with these members. Those of `sometimes` are optional.
   static func object(
-    _ members: [String: Schema], sometimes: [String: Schema] = [:]
+    _ members: [String: Schema] = [:], sometimes: [String: Schema] = [:]
   ) -> Schema {
     object(members, others: sometimes)
   }

@@ -12,6 +12,8 @@ public import Tokens
 
 public final class API: Sendable {
   let database: APIDatabase
+  /// For routes with `isExpensive`.
+  let expensiveDatabase: APIDatabase
   let sessions: any Sessions
   let options: APIOptions
   let origins: OriginPolicy
@@ -20,8 +22,13 @@ public final class API: Sendable {
   let passwords: PasswordHasher
   let logins: LoginLimits
   let devices: KnownDevices
+  /// Limits the log's lines about refused attempts.
+  let loginRefusals = LastSeen()
   let widgetTokens: RateLimiter
   let widgetConfigs: RateLimiter
+  let newVisitors: RateLimiter
+  let requestLimits: RequestLimits
+  let expensiveCalls: ExpensiveCalls
   let callsInFlight = CallsInFlight()
   public let cachedSettings: CachedSettings
   /// A thread for work that would block a loop: compiling patterns, and matching them.
@@ -32,6 +39,7 @@ public final class API: Sendable {
     options: APIOptions = APIOptions()
   ) {
     self.database = APIDatabase(database, report: options.report)
+    expensiveDatabase = APIDatabase(database.forExpensiveStatements, report: options.report)
     self.sessions = sessions
     self.options = options
     origins = OriginPolicy(publicURL: options.publicURL, allowed: options.allowedOrigins)
@@ -42,8 +50,11 @@ public final class API: Sendable {
     passwords = PasswordHasher(report: options.report)
     logins = LoginLimits(options.rates)
     devices = KnownDevices(secrets: options.secrets, origins: origins)
-    widgetTokens = RateLimiter(options.rates.widgetTokens)
-    widgetConfigs = RateLimiter(options.rates.widgetConfigs)
+    widgetTokens = RateLimiter(options.rates.widgetTokens, limit: "address")
+    widgetConfigs = RateLimiter(options.rates.widgetConfigs, limit: "address")
+    newVisitors = RateLimiter(options.rates.newVisitors, limit: "workspace")
+    requestLimits = RequestLimits(options.rates)
+    expensiveCalls = ExpensiveCalls(runningMax: options.expensivePerWorkspace)
     cachedSettings = CachedSettings(database)
   }
 
@@ -124,28 +135,67 @@ public final class API: Sendable {
     case .forWidgets(let handler): return try await handler(self, request)
     case .forAnybody(let handler): return try await handler(self, request)
     case .forVisitors(let handler):
+      let credential = RequestLimits.credential(request)
+      try requestLimits.check(credential, request.now)
       let number = callsInFlight.begin()
       defer { callsInFlight.end(number) }
       let call = try await authenticator.visitor(request, parameters)
       callsInFlight.identify(number, as: call.visitor)
-      return try await handler(self, call)
+      let quota = try requestLimits.take(visitor: call.visitor, credential, request.now)
+      let owner = ExpensiveCalls.Owner(workspace: call.workspace, isOfVisitors: true)
+      return try await quota.around { () async throws(Problem) in
+        try await inTurn(route, of: owner, call.visitor) { () async throws(Problem) in
+          try await handler(self, call)
+        }
+      }
     case .forMembers(let least, let scope, let handler):
+      let credential = RequestLimits.credential(request)
+      try requestLimits.check(credential, request.now)
       let number = callsInFlight.begin()
       defer { callsInFlight.end(number) }
       let caller = try await authenticator.caller(request)
-      try caller.checkOwnPassword(route)
-      callsInFlight.identify(number, as: caller.id)
-      try caller.checkAccess(from: least, scope)
-      let call = Call(request: request, caller: caller, parameters: parameters)
-      guard route.method != "GET" else { return try await handler(self, call) }
-      let response = try await idempotency.once(call) { () async throws(Problem) in
+      let quota = try requestLimits.take(caller, credential, request.now)
+      return try await quota.around { () async throws(Problem) in
+        try caller.checkRestriction(route)
+        callsInFlight.identify(number, as: caller.id)
+        try caller.checkAccess(from: least, scope)
+        let call = Call(request: request, caller: caller, parameters: parameters)
+        return try await run(route, handler, call, number)
+      }
+    }
+  }
+
+  private func run(
+    _ route: Route, _ handler: Route.MemberHandler, _ call: Call, _ number: UInt64
+  ) async throws(Problem) -> APIResponse {
+    let owner = ExpensiveCalls.Owner(workspace: call.workspace)
+    guard route.method != "GET" else {
+      return try await inTurn(route, of: owner, call.caller.id) { () async throws(Problem) in
         try await handler(self, call)
       }
-      guard let disconnects = route.disconnects else { return response }
-      // Two calls that disconnect each other's callers must not wait for each other.
-      callsInFlight.end(number)
-      try await disconnect(disconnects == .caller ? caller.id : call.id)
-      return response
+    }
+    let response = try await idempotency.once(call) { () async throws(Problem) in
+      try await inTurn(route, of: owner, call.caller.id) { () async throws(Problem) in
+        try await handler(self, call)
+      }
+    }
+    if let event = route.event { note(event, call) }
+    guard let disconnects = route.disconnects else { return response }
+    // Two calls that disconnect each other's callers must not wait for each other.
+    callsInFlight.end(number)
+    try await disconnect(disconnects == .caller ? call.caller.id : call.id)
+    return response
+  }
+
+  /// Runs a handler with expensive statements when it is the caller's turn, others at once.
+  private func inTurn(
+    _ route: Route, of owner: ExpensiveCalls.Owner, _ caller: Identifier,
+    _ body: () async throws(Problem) -> APIResponse
+  ) async throws(Problem) -> APIResponse {
+    guard route.isExpensive else { return try await body() }
+    return try await expensiveCalls.run(for: owner, caller) { () async throws(Problem) in
+      options.onResume()
+      return try await body()
     }
   }
 

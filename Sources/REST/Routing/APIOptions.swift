@@ -19,6 +19,12 @@ public struct APIOptions: Sendable {
   /// conversation.
   public var refreshSeconds: Int64 = 90 * 86_400
   public var rates = Rates()
+  /// Conversations of one visitor that are not closed.
+  public var conversationsPerVisitor = Int64.max
+  /// Requests with expensive statements of one workspace that run at once.
+  public var expensivePerWorkspace = 1
+  /// The limits that members see in the settings, in order.
+  public var limits: [VisibleLimit] = []
   /// Encrypts credentials and the secrets of webhooks. The default has a random key, so the
   /// gateway must set its own.
   public var secrets = SecretBox(configured: [], signingKey: SecureRandom.bytes(32))
@@ -26,11 +32,29 @@ public struct APIOptions: Sendable {
   public var webhookGuard = AddressGuard()
   /// Receives failures of ours for the log: no errors of clients, and no contents.
   public var report: @Sendable (String) -> Void = { _ in }
+  /// Receives logins, refusals, and changes of rights and keys for the log: no secrets.
+  public var onSecurityEvent: @Sendable (SecurityEvent) -> Void = { _ in }
   /// Called when a handler begins, and when it continues after work on another thread.
   /// `API.currentRoute` is set.
   public var onResume: @Sendable () -> Void = {}
 
   public init() {}
+
+  /// A limit of the gateway for this workspace.
+  public struct VisibleLimit: Sendable {
+    /// As in the gateway's settings.
+    public var name: String
+    /// Nil: no limit.
+    public var amount: Int?
+    /// The time in which the amount is allowed; nil: at the same time.
+    public var seconds: Int?
+
+    public init(name: String, amount: Int?, seconds: Int?) {
+      self.name = name
+      self.amount = amount
+      self.seconds = seconds
+    }
+  }
 
   /// A rate limit per address or account: `burst` at once and `perMinute` on average; 0: no limit.
   public struct Rate: Sendable {
@@ -53,6 +77,13 @@ public struct APIOptions: Sendable {
     public var loginsByStrangers = Rate(burst: 100, perMinute: 1)
     public var widgetTokens = Rate(burst: 60, perMinute: 60)
     public var widgetConfigs = Rate(burst: 240, perMinute: 240)
+    /// New visitors of one workspace.
+    public var newVisitors = Rate(burst: 6_000, perMinute: 6_000)
+    /// Requests with a login, see `RequestLimits`.
+    public var requestsOfMember = Rate(burst: 1_200, perMinute: 1_200)
+    public var requestsOfKey = Rate(burst: 3_000, perMinute: 3_000)
+    public var requestsOfVisitor = Rate(burst: 120, perMinute: 120)
+    public var requestsOfWorkspace = Rate(burst: 12_000, perMinute: 12_000)
 
     public init() {}
   }
@@ -82,6 +113,14 @@ enum APILimits {
   static let passwordBytes = 1_024
   static let nameBytes = 200
   static let secretBytes = 128
+  /// Bytes of a one-time code or a recovery code, with separators.
+  static let codeBytes = 64
+  static let challengeBytes = 512
+  static let passkeyNameBytes = 100
+  /// Bytes of what a browser and an authenticator state of a passkey.
+  static let clientDataBytes = 2_048
+  static let authenticatorDataBytes = 4_096
+  static let signatureBytes = 512
   /// Bytes of the cookie of a known device.
   static let cookieBytes = 256
   static let originBytes = 255

@@ -26,7 +26,7 @@ struct IdempotentWrites: Sendable {
     case .completed(let response): return response
     case .running: throw .idempotencyRunning
     case .differs: throw .idempotencyConflict
-    case .tooManyKeys: throw .rateLimited(afterSeconds: 3_600)
+    case .tooManyKeys: throw .rateLimited(afterSeconds: 3_600, limit: "idempotency_keys")
     case .claimed: break
     }
     let response: APIResponse

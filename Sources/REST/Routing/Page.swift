@@ -83,8 +83,12 @@ struct Page: Sendable {
 extension API {
   /// Returns a page of rows. The statement's columns are those of the shape, followed by the values
   /// of the key as text.
-  func list(_ page: Page, _ shape: RowShape, _ query: Query) async throws(Problem) -> APIResponse {
-    let rows = try await database.rows(query)
+  ///
+  /// - Parameter other: instead of `database`.
+  func list(
+    _ page: Page, _ shape: RowShape, _ query: Query, from other: APIDatabase? = nil
+  ) async throws(Problem) -> APIResponse {
+    let rows = try await (other ?? database).rows(query)
     let shown = min(rows.count, page.limit)
     var next: String?
     if rows.count > page.limit {
@@ -115,8 +119,10 @@ extension API {
   }
 
   /// Runs a statement that returns whether it deleted something: 204, or 404.
-  func delete(_ statement: Statement<Bool>) async throws(Problem) -> APIResponse {
-    guard try await database.run(statement) else { throw .noSuchResource }
+  func delete(
+    _ statement: Statement<Bool>, from other: APIDatabase? = nil
+  ) async throws(Problem) -> APIResponse {
+    guard try await (other ?? database).run(statement) else { throw .noSuchResource }
     return APIResponse(status: 204)
   }
 }

@@ -23,6 +23,8 @@ struct Problem: Error {
   var winner: (id: Identifier, name: String)?
   /// The most open conversations of an operator.
   var capacity: Int64?
+  /// The limit that was exceeded (429).
+  var limit: String?
 
   func response() -> APIResponse {
     let body = [UInt8].object { json in
@@ -39,6 +41,7 @@ struct Problem: Error {
         }
       }
       if let capacity { json.appendMember("capacity", capacity) }
+      json.appendMember("limit", ifAny: limit)
     }
     return APIResponse(
       status: status, headers: [("Content-Type", "application/problem+json")] + headers, body: body)
@@ -156,12 +159,20 @@ extension Problem {
     Problem(status: 403, type: type, title: "Forbidden", detail: detail)
   }
 
-  static func rateLimited(afterSeconds seconds: Int) -> Problem {
+  /// - Parameter limit: the subject of the limit, as “address” or “member”.
+  static func rateLimited(afterSeconds seconds: Int, limit: String) -> Problem {
     let wait = max(1, seconds)
+    let subject =
+      switch limit {
+      case "key": "with this API key"
+      case "member", "visitor", "account": "for this account"
+      case "workspace": "for this workspace"
+      case "idempotency_keys": "with different Idempotency-Keys"
+      default: "from your address"
+      }
     return Problem(
       status: 429, type: "rate_limited", title: "Too many requests",
-      detail: "Too many requests were sent from your address or for this account. Try again in "
-        + "\(wait) s."
+      detail: "Too many requests were sent \(subject). Try again in \(wait) s.", limit: limit
     ).retry(afterSeconds: wait)
   }
 }
@@ -220,6 +231,7 @@ extension Problem {
     switch failure {
     case .unavailable, .overloaded: return .unavailable
     case .refused(let state, _):
+      if state == .queryCanceled { return .tookTooLong }
       if state.isTransient { return .unavailable }
       switch state.errorClass {
       // Data exception: PostgreSQL never accepts the value.

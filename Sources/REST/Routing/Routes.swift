@@ -14,6 +14,8 @@ struct Route: Sendable {
     case text(String)
   }
 
+  typealias MemberHandler = @Sendable (API, Call) async throws(Problem) -> APIResponse
+
   /// The handler, by who may use it. `widget`, `visitor`, `open` and `member` (RouteGroup.swift)
   /// create it from a method of a group.
   enum Handler: Sendable {
@@ -25,8 +27,7 @@ struct Route: Sendable {
     /// No caller is required; the handler checks the request.
     case forAnybody(@Sendable (API, APIRequest) async throws(Problem) -> APIResponse)
     /// Members with at least this role, and API keys with this scope; nil: no API key.
-    case forMembers(
-      Membership, KeyScope?, @Sendable (API, Call) async throws(Problem) -> APIResponse)
+    case forMembers(Membership, KeyScope?, MemberHandler)
   }
 
   var method: String
@@ -50,18 +51,23 @@ struct Route: Sendable {
   var needsCookie: Bool
   /// Whether it supports `If-None-Match: *`.
   var allowsConditionalCreate: Bool
+  /// Whether its statements read much: they use `API.expensiveDatabase`, and few such requests of
+  /// one workspace run at once.
+  var isExpensive: Bool
   /// The schema of the texts in the path.
   var texts: Schema
   /// The person whose access it revokes.
   var disconnects: Disconnection?
+  /// The line of the log after success, if it changes access; as the action in the audit log.
+  var event: String?
 
   init(
     _ method: String, _ pattern: String, _ handler: Handler, _ summary: String,
     query: [QueryParameter] = [], body: Schema? = nil, status: Int = 200,
     response: Schema? = nil, type: String = "application/json", problems: Set<Int> = [],
-    needsCookie: Bool = false, allowsConditionalCreate: Bool = false,
+    needsCookie: Bool = false, allowsConditionalCreate: Bool = false, isExpensive: Bool = false,
     texts: Schema = .string(1...200),
-    disconnects: Disconnection? = nil
+    disconnects: Disconnection? = nil, event: String? = nil
   ) {
     self.method = method
     path = pattern.replacing(":text}", with: "}")
@@ -76,8 +82,10 @@ struct Route: Sendable {
     self.problems = problems
     self.needsCookie = needsCookie
     self.allowsConditionalCreate = allowsConditionalCreate
+    self.isExpensive = isExpensive
     self.texts = texts
     self.disconnects = disconnects
+    self.event = event
   }
 
   var isWrite: Bool { method != "GET" }
@@ -95,11 +103,11 @@ struct Route: Sendable {
     if isWrite { statuses.insert(413) }
     if !query.isEmpty || parts.contains(where: \.isNamed) { statuses.insert(414) }
     if allowsConditionalCreate { statuses.insert(412) }
-    if isIdempotent { statuses.formUnion([409, 422, 429]) }
+    if isIdempotent { statuses.formUnion([409, 422]) }
     if body != nil { statuses.formUnion([415, 422]) }
     switch handler {
     case .forMembers, .forVisitors:
-      statuses.formUnion([401, 403])
+      statuses.formUnion([401, 403, 429])
       // A target with forbidden characters is refused before the route is found.
       if parts.contains(where: \.isNamed) { statuses.formUnion([400, 404]) }
     case .forWidgets: statuses.formUnion([403, 404, 429])

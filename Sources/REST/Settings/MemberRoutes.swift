@@ -16,7 +16,8 @@ struct MemberRoutes: RouteGroup {
     ("id", .id), ("name", .text), ("email", .text),
     ("role", .word(Membership.allCases.map(\.rawValue))), ("disabled", .bool), ("online", .bool),
     ("available", .bool), ("load", .int),
-    ("password", .word(["none", "given", "own"])), ("created_at", .time),
+    ("password", .word(["none", "given", "own"])), ("second_factor", .bool),
+    ("created_at", .time),
   ])
 
   func listMembers(_ call: Call) async throws(Problem) -> APIResponse {

@@ -13,14 +13,20 @@ extension API {
     Route(
       "POST", "\(admin)/members", .member(.admin, .membersInvite, MemberRoutes.addMember),
       "Add a member with a new account; an API key can add agents only", body: .newMember,
-      status: 201, response: .oneMember),
+      status: 201, response: .oneMember, event: "member.added"),
     Route(
       "PATCH", "\(admin)/members/{id}", .member(.admin, .membersManage, MemberRoutes.changeMember),
       "Change a member; an API key can change agents only", body: .memberPatch,
-      response: .oneMember, disconnects: .target),
+      response: .oneMember, disconnects: .target, event: "member.changed"),
     Route(
       "DELETE", "\(admin)/members/{id}", .member(.admin, .membersManage, MemberRoutes.removeMember),
-      "Remove a member; an API key can remove agents only", status: 204, disconnects: .target),
+      "Remove a member; an API key can remove agents only", status: 204, disconnects: .target,
+      event: "member.removed"),
+    Route(
+      "POST", "\(admin)/members/{id}/reset-second-factor",
+      .member(.owner, nil, MemberRoutes.resetSecondFactor),
+      "Remove the second factor of a member who has lost it; ends the member's logins",
+      status: 204, disconnects: .target, event: "second_factor.reset"),
     Route(
       "GET", "\(admin)/tags", .member(.agent, .conversationsRead, TagRoutes.listTags),
       "List the tags in the order of their names", query: .page, response: .tags),
@@ -31,7 +37,7 @@ extension API {
     Route(
       "DELETE", "\(admin)/tags/{name:text}",
       .member(.admin, .conversationsWrite, TagRoutes.deleteTag),
-      "Delete a tag, also from its conversations", status: 204, texts: .tagName),
+      "Delete a tag, also from its conversations", status: 204, isExpensive: true, texts: .tagName),
     Route(
       "GET", "\(admin)/credentials",
       .member(.agent, .settingsRead, CredentialRoutes.listCredentials),
@@ -40,23 +46,38 @@ extension API {
       "PUT", "\(admin)/credentials/{provider:text}",
       .member(.admin, .settingsWrite, CredentialRoutes.putCredential),
       "Create or replace a credential", body: .credentialChange, response: .oneCredential,
-      allowsConditionalCreate: true, texts: .provider),
+      allowsConditionalCreate: true, texts: .provider, event: "credential.changed"),
     Route(
       "DELETE", "\(admin)/credentials/{provider:text}",
       .member(.admin, .settingsWrite, CredentialRoutes.deleteCredential), "Delete a credential",
       query: [QueryParameter(name: "name", schema: .line)],
-      status: 204, texts: .provider),
+      status: 204, texts: .provider, event: "credential.deleted"),
     Route(
       "GET", "\(admin)/api-keys", .member(.admin, nil, APIKeyRoutes.listKeys),
       "List the API keys, newest first", query: .page, response: .apiKeys),
     Route(
       "POST", "\(admin)/api-keys", .member(.admin, nil, APIKeyRoutes.addKey),
-      "Create an API key, which is returned once", body: .newKey, status: 201, response: .madeKey),
+      "Create an API key, which is returned once", body: .newKey, status: 201, response: .madeKey,
+      event: "api_key.added"),
     Route(
       "DELETE", "\(admin)/api-keys/{id}", .member(.admin, nil, APIKeyRoutes.revokeKey),
-      "Revoke an API key", status: 204, disconnects: .target),
+      "Revoke an API key", status: 204, disconnects: .target, event: "api_key.revoked"),
+    Route(
+      "GET", "\(admin)/identity-secrets", .member(.admin, nil, IdentitySecretRoutes.listSecrets),
+      "List the secrets that sign visitors' identities, newest first", query: .page,
+      response: .identitySecrets),
+    Route(
+      "POST", "\(admin)/identity-secrets", .member(.admin, nil, IdentitySecretRoutes.addSecret),
+      "Create an identity secret, which is returned once; the others end after an overlap",
+      body: .newIdentitySecret, status: 201, response: .madeIdentitySecret,
+      event: "identity_secret.added"),
+    Route(
+      "DELETE", "\(admin)/identity-secrets/{id}",
+      .member(.admin, nil, IdentitySecretRoutes.endSecret), "End an identity secret now",
+      status: 204, event: "identity_secret.ended"),
     Route(
       "GET", "\(admin)/audit-log", .member(.admin, .auditRead, SettingsRoutes.listAudit),
-      "List the changes in the workspace, newest first", query: .page, response: .auditLog),
+      "List the changes in the workspace, newest first", query: .page, response: .auditLog,
+      isExpensive: true),
   ]
 }

@@ -12,6 +12,7 @@ extension SettingsRoutes {
     let page = try call.page("audit_log")
     return try await api.list(
       page, SettingsRoutes.auditEntry,
-      AuditLog.page(of: call.workspace, after: try page.number(0), limit: page.rowsWanted))
+      AuditLog.page(of: call.workspace, after: try page.number(0), limit: page.rowsWanted),
+      from: api.expensiveDatabase)
   }
 }

@@ -26,6 +26,13 @@ struct SettingsRoutes: RouteGroup {
           $0.appendMember("id", workspace.id)
           $0.appendMember("name", workspace.name)
         }
+        json.appendArray("limits", api.options.limits) { limit, json in
+          json += [UInt8].object {
+            $0.appendMember("name", limit.name)
+            $0.appendMember("amount", orNull: limit.amount.map { Int64($0) })
+            $0.appendMember("seconds", orNull: limit.seconds.map { Int64($0) })
+          }
+        }
       })
   }
 

@@ -34,7 +34,8 @@ struct TagRoutes: RouteGroup {
   }
 
   func deleteTag(_ call: Call) async throws(Problem) -> APIResponse {
-    try await api.delete(Tags.delete(call.parameters.text("name"), by: call.actor))
+    try await api.delete(
+      Tags.delete(call.parameters.text("name"), by: call.actor), from: api.expensiveDatabase)
   }
 }
 

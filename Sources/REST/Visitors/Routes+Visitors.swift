@@ -25,10 +25,10 @@ extension API {
     Route(
       "GET", "\(admin)/visitors/{id}/export",
       .member(.admin, .visitorsRead, VisitorRoutes.exportVisitor),
-      "Export all stored data of a visitor", response: .visitorExport),
+      "Export all stored data of a visitor", response: .visitorExport, isExpensive: true),
     Route(
       "DELETE", "\(admin)/visitors/{id}",
       .member(.admin, .visitorsWrite, VisitorRoutes.eraseVisitor),
-      "Erase a visitor and the visitor's messages", status: 204),
+      "Erase a visitor and the visitor's messages", status: 204, isExpensive: true),
   ]
 }

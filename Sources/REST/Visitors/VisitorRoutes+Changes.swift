@@ -34,7 +34,8 @@ extension VisitorRoutes {
 
   /// All stored data of a visitor, as a file.
   func exportVisitor(_ call: Call) async throws(Problem) -> APIResponse {
-    let copy = try await api.database.run(VisitorData.export(call.id, workspace: call.workspace))
+    let copy = try await api.expensiveDatabase.run(
+      VisitorData.export(call.id, workspace: call.workspace))
     guard let copy else { throw .noSuchResource }
     try await api.database.run(Visitor.noteExport(call.id, by: call.actor))
     return APIResponse(
@@ -48,17 +49,17 @@ extension VisitorRoutes {
   /// Revokes the visitor's access, then erases the messages, then the visitor: see `VisitorData`.
   func eraseVisitor(_ call: Call) async throws(Problem) -> APIResponse {
     let actor = VisitorData.Actor(kind: call.actor.kind, id: call.actor.id)
-    let sessions = try await api.database.run(
+    let sessions = try await api.expensiveDatabase.run(
       VisitorData.lockOut(call.id, workspace: call.workspace, by: actor))
     guard let sessions else { throw .noSuchResource }
     // Messages that are committed before the last connection ends are erased too.
     try await api.disconnect(call.id)
     var messages: Int64 = 0
     for session in sessions {
-      messages += try await api.database.run(
+      messages += try await api.expensiveDatabase.run(
         VisitorData.eraseSession(session, workspace: call.workspace))
     }
-    _ = try await api.database.run(
+    _ = try await api.expensiveDatabase.run(
       VisitorData.eraseRest(
         call.id, workspace: call.workspace, by: actor, sessions: Int64(sessions.count),
         messages: messages))

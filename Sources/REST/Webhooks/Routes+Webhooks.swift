@@ -24,7 +24,7 @@ extension API {
       "GET", "\(webhooks)/{id}/deliveries",
       .member(.admin, .webhooksRead, WebhookRoutes.listDeliveries),
       "List the deliveries of a webhook, newest first", query: .deliveries,
-      response: .deliveries),
+      response: .deliveries, isExpensive: true),
     Route(
       "POST", "\(webhooks)/{id}/deliveries/{delivery}/redeliver",
       .member(.admin, .webhooksWrite, WebhookRoutes.redeliver),

@@ -76,7 +76,7 @@ struct WebhookRoutes: RouteGroup {
       throw .invalidParameter("status", "pending, delivered or failed")
     }
     _ = try await webhook(call)
-    let records = try await api.database.run(
+    let records = try await api.expensiveDatabase.run(
       DeliveryRecord.page(
         of: call.id, workspace: call.workspace, status: status, after: try page.position,
         limit: page.rowsWanted))

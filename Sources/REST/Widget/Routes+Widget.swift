@@ -20,6 +20,6 @@ extension API {
       "Rate a conversation", body: .ratingInput, status: 204),
     Route(
       "GET", "/api/v1/widget/sessions/{id}/transcript", .visitor(WidgetRoutes.transcript),
-      "Get a conversation as plain text", type: "text/plain"),
+      "Get a conversation as plain text", type: "text/plain", isExpensive: true),
   ]
 }

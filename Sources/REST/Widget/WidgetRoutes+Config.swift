@@ -19,8 +19,8 @@ extension WidgetRoutes {
       [UInt8].object { json in
         append(settings.widget, workspace, to: &json)
         json.appendObject("hours") {
-          $0.appendMember("is_open", loaded.schedule.isOpen(at: request.now))
-          $0.appendMember("opens_at", loaded.schedule.opensAt(from: request.now))
+          $0.appendMember("is_open", loaded.businessHours.isOpen(at: request.now))
+          $0.appendMember("opens_at", loaded.businessHours.opensAt(from: request.now))
         }
         json.appendMember("operators_available", presence.isSomebodyAvailable)
         json.appendMember("prechat", json: settings.prechat.value.text)

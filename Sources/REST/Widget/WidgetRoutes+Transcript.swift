@@ -8,14 +8,14 @@ extension WidgetRoutes {
   func transcript(_ call: VisitorCall) async throws(Problem) -> APIResponse {
     let session = try ownSession(call)
     guard
-      try await api.database.run(
+      try await api.expensiveDatabase.run(
         VisitorSession.find(session, visitor: call.visitor, workspace: call.workspace)) != nil
     else { throw .noSuchSession }
     var text: [UInt8] = []
     var seq: Int64 = 0
     var hasMore = true
     while hasMore, text.count < APILimits.transcriptBytes {
-      let page = try await api.database.run(
+      let page = try await api.expensiveDatabase.run(
         MessageRange.after(seq).page(
           of: session, workspace: call.workspace, limit: Limits.pageEntries
         ).scoped(to: call.workspace, user: call.visitor))

@@ -31,7 +31,8 @@ struct WidgetRoutes: RouteGroup {
     let wanted = try object.identifier("session")
     let isNewWanted = try object.bool("new_session") ?? false
     let opening = Visit.Opening(
-      id: .random(at: request.now), context: try visitorContext(object))
+      id: .random(at: request.now), context: try visitorContext(object),
+      openMax: api.options.conversationsPerVisitor)
     let attributes = try object.visitorAttributes()
     let (workspace, origin) = try await self.workspace(key, request)
     let identity = try await signedIdentity(object, of: workspace.id, now: request.now)
@@ -57,10 +58,12 @@ struct WidgetRoutes: RouteGroup {
             Visit.identified(
               identity, visitor: .random(at: request.now), workspace: workspace.id,
               isNewWanted: isNewWanted,
-              opening: Visit.Opening(id: .random(at: request.now), context: opening.context),
+              opening: Visit.Opening(
+                id: .random(at: request.now), context: opening.context, openMax: opening.openMax),
               refresh: next(secret, request), family: .random(at: request.now), now: request.now)))
       }
     } else if visit == nil {
+      try api.newVisitors.take(workspace.id.description, request.now)
       visit = try await api.database.run(
         Visit.begin(
           visitor: Visitor(id: .random(at: request.now), name: ""), workspace: workspace.id,
@@ -89,6 +92,7 @@ struct WidgetRoutes: RouteGroup {
     switch resumption {
     case .resumed(let visit): visit
     case .banned: throw .banned
+    case .full: throw .tooManyConversations(api.options.conversationsPerVisitor)
     case .refused: nil
     }
   }
@@ -101,10 +105,10 @@ struct WidgetRoutes: RouteGroup {
     guard let token = try object.string("identity", bytesMax: TokenAuthority.tokenBytesMax) else {
       return nil
     }
-    let secret = try await api.database.run(Workspace.identitySecret(workspace)) ?? ""
+    let stored = try await api.database.run(IdentitySecrets.accepted(in: workspace))
+    let secrets = stored.compactMap { $0.open(by: api.options.secrets, in: workspace) }
     do throws(TokenFault) {
-      let identity = try VisitorIdentity(
-        token: Array(token.utf8), secret: Array(secret.utf8), now: now)
+      let identity = try VisitorIdentity(token: Array(token.utf8), secrets: secrets, now: now)
       return SignedIdentity(
         externalID: identity.externalID, name: identity.name, email: identity.email)
     } catch {
@@ -190,7 +194,15 @@ extension Problem {
       isExpired
         ? "The signed identity has expired. Sign a new one for this visitor."
         : "The identity is not a valid JWT: it must be signed with HS256 and the workspace's "
-          + "identity secret, and have the claims “sub” and “exp”.")
+          + "identity secrets, and have the claims “sub” and “exp”.")
+  }
+
+  static func tooManyConversations(_ countMax: Int64) -> Problem {
+    Problem(
+      status: 429, type: "too_many_conversations", title: "Too many conversations",
+      detail: "You have \(countMax) open conversations, the most a visitor may have. Continue one "
+        + "of them.", limit: "conversations"
+    ).retry(afterSeconds: 3_600)
   }
 
   static let banned = Problem.forbidden(

@@ -100,126 +100,135 @@ static const unsigned char brotli_10[] = {
 #embed "widget-th-1a41234684.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-9de2e1931d.js"
+#embed "qr-code-27b29e7d37.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-9de2e1931d.js.gz"
+#embed "qr-code-27b29e7d37.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-9de2e1931d.js.br"
+#embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-9de2e1931d.js.map"
+#embed "widget-app-9de2e1931d.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-9de2e1931d.js.map.gz"
+#embed "widget-app-9de2e1931d.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-9de2e1931d.js.map.br"
+#embed "widget-app-9de2e1931d.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget.js"
+#embed "widget-app-9de2e1931d.js.map"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget.js.gz"
+#embed "widget-app-9de2e1931d.js.map.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget.js.br"
+#embed "widget-app-9de2e1931d.js.map.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-c2a15e6b58.js.map"
+#embed "widget.js"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-c2a15e6b58.js.map.gz"
+#embed "widget.js.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-c2a15e6b58.js.map.br"
+#embed "widget.js.br"
 };
 static const unsigned char plain_15[] = {
-#embed "widget.d.ts"
+#embed "widget-c2a15e6b58.js.map"
 };
 static const unsigned char gzip_15[] = {
-#embed "widget.d.ts.gz"
+#embed "widget-c2a15e6b58.js.map.gz"
 };
 static const unsigned char brotli_15[] = {
-#embed "widget.d.ts.br"
+#embed "widget-c2a15e6b58.js.map.br"
 };
 static const unsigned char plain_16[] = {
-#embed "preview-3800d2800a.css"
+#embed "widget.d.ts"
 };
 static const unsigned char gzip_16[] = {
-#embed "preview-3800d2800a.css.gz"
+#embed "widget.d.ts.gz"
 };
 static const unsigned char brotli_16[] = {
-#embed "preview-3800d2800a.css.br"
+#embed "widget.d.ts.br"
 };
 static const unsigned char plain_17[] = {
-#embed "preview-3800d2800a.css.map"
+#embed "preview-3800d2800a.css"
 };
 static const unsigned char gzip_17[] = {
-#embed "preview-3800d2800a.css.map.gz"
+#embed "preview-3800d2800a.css.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "preview-3800d2800a.css.map.br"
+#embed "preview-3800d2800a.css.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-19b69e041e.css"
+#embed "preview-3800d2800a.css.map"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-19b69e041e.css.gz"
+#embed "preview-3800d2800a.css.map.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-19b69e041e.css.br"
+#embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-19b69e041e.css.map"
+#embed "console-de7211b55d.css"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-19b69e041e.css.map.gz"
+#embed "console-de7211b55d.css.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-19b69e041e.css.map.br"
+#embed "console-de7211b55d.css.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-15241782d0.js"
+#embed "console-de7211b55d.css.map"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-15241782d0.js.gz"
+#embed "console-de7211b55d.css.map.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-15241782d0.js.br"
+#embed "console-de7211b55d.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-15241782d0.js.map"
+#embed "console-c86351dfe8.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-15241782d0.js.map.gz"
+#embed "console-c86351dfe8.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-15241782d0.js.map.br"
+#embed "console-c86351dfe8.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console.html"
+#embed "console-c86351dfe8.js.map"
+};
+static const unsigned char gzip_22[] = {
+#embed "console-c86351dfe8.js.map.gz"
+};
+static const unsigned char brotli_22[] = {
+#embed "console-c86351dfe8.js.map.br"
 };
 static const unsigned char plain_23[] = {
-#embed "demo-ed0069f32a.css"
-};
-static const unsigned char gzip_23[] = {
-#embed "demo-ed0069f32a.css.gz"
-};
-static const unsigned char brotli_23[] = {
-#embed "demo-ed0069f32a.css.br"
+#embed "console.html"
 };
 static const unsigned char plain_24[] = {
-#embed "demo-ed0069f32a.css.map"
+#embed "demo-ed0069f32a.css"
 };
 static const unsigned char gzip_24[] = {
-#embed "demo-ed0069f32a.css.map.gz"
+#embed "demo-ed0069f32a.css.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "demo-ed0069f32a.css.map.br"
+#embed "demo-ed0069f32a.css.br"
 };
 static const unsigned char plain_25[] = {
+#embed "demo-ed0069f32a.css.map"
+};
+static const unsigned char gzip_25[] = {
+#embed "demo-ed0069f32a.css.map.gz"
+};
+static const unsigned char brotli_25[] = {
+#embed "demo-ed0069f32a.css.map.br"
+};
+static const unsigned char plain_26[] = {
 #embed "demo.html"
 };
 
@@ -268,64 +277,68 @@ static const chirrup_asset assets[] = {
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
+    {"/assets/qr-code-27b29e7d37.js",
+     "/assets/qr-code.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
     {"/assets/widget-app-9de2e1931d.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
+     FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
     {"/assets/widget-app-9de2e1931d.js.map",
      "/assets/widget-app.js.map",
      "application/json",
-     FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
+     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
     {"/widget.js",
      "/widget.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
+     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
     {"/assets/widget-c2a15e6b58.js.map",
      "/assets/widget.js.map",
      "application/json",
-     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
+     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
     {"/widget.d.ts",
      "/widget.d.ts",
      "text/plain; charset=utf-8",
-     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
     {"/assets/preview-3800d2800a.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
-     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
+     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
     {"/assets/preview-3800d2800a.css.map",
      "/assets/preview.css.map",
      "application/json",
-     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-19b69e041e.css",
+     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
+    {"/assets/console-de7211b55d.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
-     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-19b69e041e.css.map",
+     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
+    {"/assets/console-de7211b55d.css.map",
      "/assets/console.css.map",
      "application/json",
-     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-15241782d0.js",
+     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
+    {"/assets/console-c86351dfe8.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-15241782d0.js.map",
+     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
+    {"/assets/console-c86351dfe8.js.map",
      "/assets/console.js.map",
      "application/json",
-     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
+     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
-     FORM(plain_22), NONE, NONE},
+     FORM(plain_23), NONE, NONE},
     {"/assets/demo-ed0069f32a.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
+     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
     {"/assets/demo-ed0069f32a.css.map",
      "/assets/demo.css.map",
      "application/json",
-     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
+     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_25), NONE, NONE},
+     FORM(plain_26), NONE, NONE},
 };

@@ -73,6 +73,11 @@ interface RetentionSettings {
   deleted_days: number;
 }
 
+interface SecuritySettings {
+  /** Members without a second factor set one up at their next login. */
+  require_second_factor: boolean;
+}
+
 interface WorkspaceSettings {
   widget: WidgetSettings;
   hours: Hours;
@@ -83,6 +88,7 @@ interface WorkspaceSettings {
   queue: QueueSettings;
   rating: RatingSettings;
   retention: RetentionSettings;
+  security: SecuritySettings;
 }
 
 interface SettingsAnswer {
@@ -91,6 +97,16 @@ interface SettingsAnswer {
   allowed_origins: string[] | null;
   public_key: string;
   workspace: Named;
+  /** Missing: an older gateway. */
+  limits?: VisibleLimit[];
+}
+
+interface VisibleLimit {
+  name: string;
+  /** null: no limit. */
+  amount: number | null;
+  /** null: at the same time. */
+  seconds: number | null;
 }
 
 interface SettingsChange {
@@ -239,6 +255,46 @@ interface Login {
   token: string;
   expires_at: string;
   must_change_password: boolean;
+  must_add_second_factor: boolean;
+}
+
+/** The first step of a login to an account with a second factor. */
+interface LoginChallenge {
+  challenge: string;
+  /** the second steps that the account has */
+  methods: ('code' | 'passkey' | 'recovery_code')[];
+}
+
+/** For the browser's functions; the challenge is sent back with what they return. */
+interface PasskeyOptions {
+  challenge: string;
+  public_key: object;
+}
+
+interface NewPasskey {
+  id: string;
+  /** of the account's first factor */
+  recovery_codes?: string[];
+}
+
+interface Passkey {
+  id: string;
+  name: string;
+  /** the host name on which browsers offer it */
+  host: string;
+  synced: boolean;
+  created_at: string;
+  last_used_at: string | null;
+}
+
+interface SecondFactor {
+  /** whether a password alone is not enough */
+  enabled: boolean;
+  app: boolean;
+  passkeys: Passkey[];
+  recovery_codes_left: number;
+  /** whether the workspace requires one */
+  required: boolean;
 }
 
 interface Member extends Named {
@@ -252,11 +308,26 @@ interface Member extends Named {
   load: number;
   /** `none`, `given` (it must be changed at the next login) or `own` */
   password: string;
+  second_factor: boolean;
 }
 
 interface Tag {
   name: string;
   colour: string | null;
+}
+
+/** A login of the operator's own account. */
+interface LoginSession {
+  id: string;
+  /** whether it is the login of the request */
+  current: boolean;
+  /** browser and system in words; '' before this was stored */
+  device: string;
+  address: string;
+  workspace: string;
+  created_at: string;
+  last_seen_at: string;
+  expires_at: string;
 }
 
 interface ApiKey {
@@ -267,6 +338,12 @@ interface ApiKey {
   last_used_at: string | null;
   expires_at: string | null;
   revoked_at?: string | null;
+}
+
+interface IdentitySecret {
+  id: string;
+  created_at: string;
+  ends_at: string | null;
 }
 
 interface StoredCredential {
@@ -404,6 +481,7 @@ type Query = Record<string, string | number | null | undefined>;
 interface Lists {
   members: Member;
   api_keys: ApiKey;
+  identity_secrets: IdentitySecret;
   credentials: StoredCredential;
   reply_objects: ReplyObject;
   intents: Intent;
@@ -424,6 +502,7 @@ interface Rest {
   get(path: 'live-chat/deleted-conversations', query: Query): Promise<DeletedPage>;
   get(path: 'members', query?: Query): Promise<ListPage<'members'>>;
   get(path: 'api-keys', query?: Query): Promise<ListPage<'api_keys'>>;
+  get(path: 'identity-secrets', query?: Query): Promise<ListPage<'identity_secrets'>>;
   get(path: 'credentials', query?: Query): Promise<ListPage<'credentials'>>;
   get(path: 'reply-objects', query?: Query): Promise<ListPage<'reply_objects'>>;
   get(path: 'intents', query?: Query): Promise<ListPage<'intents'>>;
@@ -431,12 +510,18 @@ interface Rest {
   get(path: 'webhooks', query?: Query): Promise<ListPage<'webhooks'>>;
   get(path: 'audit-log', query?: Query): Promise<ListPage<'audit_log'>>;
   get(path: `webhooks/${string}/deliveries`, query?: Query): Promise<{ deliveries: Delivery[] }>;
+  get(path: '/api/v1/auth/sessions'): Promise<{ sessions: LoginSession[] }>;
+  post(path: '/api/v1/auth/sessions/end-others'): Promise<{ ended: number }>;
   post(path: '/api/v1/auth/password', body: { current: string; new: string }): Promise<unknown>;
   post(path: 'members', body: object): Promise<{ member: Member }>;
   post(path: 'api-keys', body: object): Promise<{ api_key: ApiKey; key: string }>;
+  post(
+    path: 'identity-secrets', body: object,
+  ): Promise<{ identity_secret: IdentitySecret; secret: string }>;
   post(path: 'intents', body: object): Promise<{ intent: Intent }>;
   post(path: 'rich-menus', body: object): Promise<{ rich_menu: RichMenu }>;
   post(path: 'webhooks', body: object): Promise<{ webhook: Webhook }>;
+  post(path: `members/${string}/reset-second-factor`): Promise<unknown>;
   post(path: `live-chat/conversations/${string}/restore`): Promise<unknown>;
   post(path: `webhooks/${string}`): Promise<unknown>;
   /** With `isNew` an object that exists is refused, with 412. */

@@ -4,4 +4,5 @@ declare const ICON: string;
 declare const LANGUAGES: Record<string, string>;
 declare const LAUNCHER_STYLES: string;
 declare const PREVIEW_STYLES: string;
+declare const QR_CODE: string;
 declare const WIDGET_STYLES: string;

@@ -17,3 +17,14 @@ interface Array<T> {
 declare namespace Intl {
   function supportedValuesOf(key: 'timeZone'): string[];
 }
+
+// Passkeys in JSON (WebAuthn, section 5.1).
+
+interface PasskeyFormat {
+  parseCreationOptionsFromJSON(options: object): PublicKeyCredentialCreationOptions;
+  parseRequestOptionsFromJSON(options: object): PublicKeyCredentialRequestOptions;
+}
+
+interface PasskeyCredential extends PublicKeyCredential {
+  toJSON(): object;
+}

@@ -4,7 +4,7 @@ import collections
 
 
 def read_log(store, sessions, database="postgres"):
-    """The stored log of each session, and its counter: {session: ([(seq, id, body)], last_seq)}."""
+    """Returns the stored log of each session and its counter: {session: ([(seq, id, body)], last_seq)}."""
     wanted = ",".join(f"'{session}'" for session in sessions)
     heads = dict(store.query(f"SELECT id, last_seq FROM chat_sessions WHERE id IN ({wanted})", database))
     log = {session: ([], int(heads.get(session, -1))) for session in sessions}
@@ -16,7 +16,7 @@ def read_log(store, sessions, database="postgres"):
 
 
 def audit(log, clients, bodies, is_settled=True):
-    """The violations, as sentences. `is_settled`: everything was acked and delivered, so everything must be stored."""
+    """Returns the violations as sentences. `is_settled`: everything was acked and delivered, so it must be stored."""
     wrong = [f"{client.name} {text}" for client in clients for text in client.violations]
     place = {}
     for session, (entries, head) in log.items():

@@ -9,6 +9,8 @@ from .peer import Failure, Gone
 
 
 class Chat:
+    """The commands and events of one connection, as JSON objects."""
+
     def __init__(self, peer):
         self.peer = peer
         self.waiting = []
@@ -20,7 +22,7 @@ class Chat:
         self.peer.send(frames.frame(frames.TEXT, text))
 
     def next(self, within=None):
-        """The next event; `ping` is answered and skipped."""
+        """Returns the next event; a `ping` is answered and skipped."""
         within = within or self.peer.timeout
         while not self.waiting:
             opcode, payload = self.peer.message(within)
@@ -33,7 +35,7 @@ class Chat:
         return self.waiting.pop(0)
 
     def until(self, kind, within=None, **fields):
-        """The next event of this type with these fields; others are skipped, an error fails."""
+        """Returns the next event of this type with these fields. Others are skipped, an error fails."""
         deadline = time.monotonic() + (within or self.peer.timeout)
         while True:
             event = self.next(max(0.01, deadline - time.monotonic()))
@@ -73,7 +75,7 @@ class Chat:
         return event
 
     def is_open(self):
-        """An unknown command gets its error: the connection still works."""
+        """Checks that the connection works: an unknown command gets its error."""
         ref = uuid.uuid4().hex[:12]
         self.say(type="no such type", ref=ref)
         try:

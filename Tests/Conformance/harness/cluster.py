@@ -52,7 +52,7 @@ class Cluster:
         return f"postgresql://chirrup@/{database}?host={self.folder}"
 
     def query(self, statement, database="postgres"):
-        """Rows of strings, as psql prints them without decoration."""
+        """Returns the rows as lists of strings."""
         done = subprocess.run(
             [os.path.join(self.programs, "psql"), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align",
              "--field-separator", "\x1f", "--record-separator", "\x1e", "--host", self.folder,

@@ -343,7 +343,7 @@ class Crowd:
             time.sleep(0.02)
 
     def ask(self, anew=()):
-        """One message of everybody; some hang up first. Returns when the crowd's thread has done it."""
+        """Sends one message of each client; some disconnect first. Returns when the crowd's thread has done it."""
         for client in anew:
             client.wants_anew = True
         for client in self.clients:
@@ -368,7 +368,7 @@ class Crowd:
         self.wait(lambda: self.total("acks") >= goal, seconds, f"{more} more acks")
 
     def settle(self, seconds=60):
-        """No more messages are made; returns when all are acked and shown to everybody."""
+        """Stops new messages, and returns when all sent ones are acked and delivered to every client."""
         self.rate = 0.0
         heads = collections.Counter()
 

@@ -1,4 +1,4 @@
-"""WebSocket frames by hand, so that every bit of them may be wrong."""
+"""WebSocket frames of which every bit may be wrong."""
 
 import struct
 
@@ -15,7 +15,7 @@ def masked(payload, mask):
 
 
 def header(first, length, form=None, mask=MASK):
-    """`first` is FIN, RSV and opcode as they stand; `form` is 7, 16 or 64, the smallest by itself."""
+    """Returns a frame header. `first` has FIN, RSV and opcode; `form` is 7, 16 or 64, by default the smallest."""
     form = form or (7 if length < 126 else 16 if length < 65536 else 64)
     bit = 0 if mask is None else 0x80
     if form == 7:
@@ -41,6 +41,6 @@ def close(code=None, reason=b""):
 
 
 def fragments(opcode, parts):
-    """The frames of one message, one for each part."""
+    """Returns the frames of one message, one for each part."""
     return [frame(opcode if index == 0 else CONTINUATION, part, fin=index == len(parts) - 1)
             for index, part in enumerate(parts)]

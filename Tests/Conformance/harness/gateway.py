@@ -1,4 +1,4 @@
-"""The gateway under test: the real binary as a process, with what can be seen of it from outside."""
+"""The gateway under test: the real binary as a process, with its metrics, log, descriptors and memory."""
 
 import ctypes
 import fcntl
@@ -52,7 +52,7 @@ PROFILES = {
     "required": (["--debug-echo"], {"CHIRRUP_ALLOWED_ORIGINS": "https://good.com", "CHIRRUP_REQUIRE_ORIGIN": "true"}),
 }
 
-#: How long a start and an end may take before something is wrong, on a machine that has other things to do.
+#: The time limits of a start and an end in seconds, on a busy machine.
 START_SECONDS, STOP_SECONDS = 180, 60
 
 FIGURE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
@@ -60,6 +60,8 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 class Gateway:
+    """A gateway process: its start and end, its requests, and the figures that a row compares."""
+
     def __init__(self, binary, cluster, folder, profile, name):
         self.binary, self.cluster, self.profile, self.name = binary, cluster, profile, name
         self.log = os.path.join(folder, f"{name}.log")
@@ -67,7 +69,7 @@ class Gateway:
         self.process = None
         self.tokens_left = {"visitor": [], "operator": []}
         self.secrets = set()
-        #: What a WebSocket of the harness itself needs to be admitted.
+        #: The arguments that admit the WebSockets of the harness.
         self.headers = []
         #: Variables besides those of its profile.
         self.environment = {}
@@ -86,7 +88,7 @@ class Gateway:
             arguments = [*arguments, *self.prepare_tls()]
         self.address = ("127.0.0.1", free_port())
         environment = {key: value for key, value in os.environ.items() if not key.startswith("CHIRRUP_")}
-        environment |= settings | {"SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"} | self.environment
+        environment |= settings | {"SWIFT_BACKTRACE": "enable=no", "CHIRRUP_ADMIN_LISTEN": "listen", "ASAN_OPTIONS": "detect_leaks=0"} | self.environment
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [self.binary, "serve", "--demo", "--log-level", "debug", "--drain-seconds", "0", "--listen",
@@ -106,7 +108,7 @@ class Gateway:
         raise SystemExit(f"the gateway does not start, see {self.log}: {' | '.join(self.last_lines(5))}")
 
     def prepare_tls(self):
-        """Two certificates, of localhost and of second.example; returns the arguments that name them."""
+        """Creates certificates of localhost and of second.example. Returns the arguments that name them."""
         if not openssl.is_available:
             raise PermissionError(0, "the openssl command makes its certificates")
         folder = os.path.dirname(self.log)
@@ -117,7 +119,7 @@ class Gateway:
                 "--tls-keys", ",".join(self.keys)]
 
     def stop(self):
-        """SIGTERM; returns the exit status."""
+        """Sends SIGTERM and returns the exit status."""
         if not self.process or self.process.poll() is not None:
             return self.process.returncode if self.process else 0
         self.process.send_signal(signal.SIGCONT)
@@ -129,7 +131,7 @@ class Gateway:
             return self.process.wait()
 
     def last_lines(self, count):
-        """The end of its log."""
+        """Returns the end of its log."""
         with open(self.log, "rb") as file:
             file.seek(max(0, os.path.getsize(self.log) - 16_384))
             return file.read().decode(errors="replace").splitlines()[-count:]
@@ -144,7 +146,7 @@ class Gateway:
         return self.ask("GET", path, within=within, **options)
 
     def ask(self, method, path, headers=(), body=None, within=30, source=None):
-        """One request on a connection of its own; `body` is sent as JSON."""
+        """Sends one request on a separate connection; `body` is sent as JSON."""
         peer = Peer(self.address, within, source=source)
         lines = [f"{method} {path} HTTP/1.1", f"Host: {peer.host}", "Connection: close"]
         lines += [f"{name}: {value}" for name, value in headers]
@@ -158,7 +160,7 @@ class Gateway:
             peer.close()
 
     def command(self, *arguments):
-        """A command of the binary on this gateway's database; its answer."""
+        """Runs a command of the binary on this gateway's database, and returns its output."""
         done = subprocess.run(
             [self.binary, *arguments, "--database-url", self.cluster.url(self.database)], stdout=subprocess.PIPE,
             stdin=subprocess.DEVNULL, check=True,
@@ -187,7 +189,7 @@ class Gateway:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def inheritable(self):
-        """The descriptors, but for the standard ones, that a program which it starts would inherit: no FD_CLOEXEC."""
+        """Returns the descriptors that a started program would inherit (no FD_CLOEXEC), except the standard ones."""
         found = []
         for number in os.listdir(f"/proc/{self.pid}/fd"):
             try:
@@ -204,7 +206,7 @@ class Gateway:
         return len(os.listdir(f"/proc/{self.pid}/task"))
 
     def thread_names(self):
-        """The first thread's name first."""
+        """Returns the names of its threads, the first thread's first."""
         names = []
         # Not by number alone: the kernel's numbers start again at the bottom.
         threads = map(int, os.listdir(f"/proc/{self.pid}/task"))
@@ -217,7 +219,7 @@ class Gateway:
         return names
 
     def memory(self):
-        """Anonymous resident bytes: what the gateway allocated, without the pages of its program."""
+        """Returns the anonymous resident bytes: allocated memory, without the pages of the program."""
         with open(f"/proc/{self.pid}/smaps_rollup") as file:
             for line in file:
                 if line.startswith("Anonymous:"):
@@ -237,7 +239,7 @@ class Gateway:
     # Credentials
 
     def token(self, role, lifetime=None, count=20):
-        """One of `chirrup token`: a token with its session (visitors) or its operator."""
+        """Returns a token of `chirrup token`, with its session (visitors) or its operator."""
         with self.lock:
             if lifetime is None and self.tokens_left[role]:
                 return self.tokens_left[role].pop()
@@ -255,7 +257,7 @@ class Gateway:
 
 
 class Labels(tuple):
-    """Label pairs of one figure."""
+    """The label pairs of one figure."""
 
     def __new__(cls, pairs):
         return super().__new__(cls, sorted(pairs))
@@ -265,7 +267,7 @@ class Labels(tuple):
 
 
 def enter_namespace():
-    """Gives the calling thread, and what it starts, a network with nothing but a loopback."""
+    """Moves the calling thread, and the processes it starts, into a network with a loopback interface only."""
     if ctypes.CDLL(None, use_errno=True).unshare(0x40000000):
         raise PermissionError(ctypes.get_errno(), "no permission for a network namespace")
     set_loopback(True)
@@ -277,7 +279,7 @@ def set_loopback(is_up):
 
 
 def connect_chat(gateway, role="visitor", account=None, session=None, after=None, tail=None, **options):
-    """A chat client that has said hello; it has `.account` and `.session`."""
+    """Returns a chat client that has sent hello, with `.account` and `.session`."""
     account = account or gateway.token(role)
     peer = Peer(gateway.address, **options)
     peer.upgrade("/api/v1/ws", [("Sec-WebSocket-Protocol", "chirrup.v1"), *gateway.headers])

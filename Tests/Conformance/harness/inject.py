@@ -1,4 +1,4 @@
-"""System calls that fail, by strace in processes that already run."""
+"""Makes system calls of running processes fail, by strace."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from .registry import Skip
 
 
 class Injection:
-    """While it lasts, `wish` (as strace's -e inject= takes it) happens to the processes."""
+    """Attaches strace to processes, with the faults `wish` (the value of strace's -e inject=), until `stop`."""
 
     def __init__(self, folder, pids, wish):
         program = shutil.which("strace")
@@ -35,12 +35,12 @@ class Injection:
             pass
 
     def count(self):
-        """How many calls have failed by it."""
+        """Returns how many calls have failed by it."""
         with open(self.path, errors="replace") as file:
             return file.read().count("(INJECTED)")
 
     def stop(self):
-        """Lets go of the processes; how many calls have failed."""
+        """Detaches from the processes. Returns how many calls have failed."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:

@@ -1,4 +1,4 @@
-"""Certificates by the openssl command, and what Python's ssl cannot do, by libssl itself."""
+"""Certificates by the openssl command, and by libssl the functions that Python's ssl module lacks."""
 
 import ctypes
 import ctypes.util
@@ -10,7 +10,7 @@ is_available = shutil.which("openssl") is not None
 
 
 def make_certificate(folder, name, host, days=30):
-    """A self-signed certificate and its key, as paths."""
+    """Creates a self-signed certificate with its key, and returns their paths."""
     certificate, key, wish = (os.path.join(folder, f"{name}.{kind}") for kind in ("crt", "key", "csr"))
     extension = os.path.join(folder, f"{name}.ext")
     with open(extension, "w") as file:
@@ -36,7 +36,7 @@ def library():
 
 
 class Raw:
-    """A TLS client on a blocking socket that can ask for key updates and renegotiation."""
+    """A TLS client on a blocking socket that can request key updates and renegotiation."""
 
     def __init__(self, socket, version):
         self.library = library()

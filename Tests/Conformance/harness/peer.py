@@ -19,15 +19,20 @@ class Gone(Failure):
 
 
 class Response:
+    """An HTTP response: its status, its fields in their order, and its body."""
+
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
 
     def get(self, name):
+        """Returns the value of the first field with this name, in any case; None without one."""
         found = [value for key, value in self.headers if key.lower() == name.lower()]
         return found[0] if found else None
 
 
 class Peer:
+    """A client of the gateway on one TCP or TLS connection. Every wait has a time limit and ends in a `Failure`."""
+
     def __init__(self, address, timeout=30, source=None, receive_buffer=None, send_buffer=None, tls=None,
                  segment=None, server_name="localhost"):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -53,7 +58,7 @@ class Peer:
     # Bytes
 
     def send(self, data):
-        """After the gateway has closed, the kernel may refuse to send; the gateway's output is still read."""
+        """Sends bytes unchanged. Returns False if the gateway has closed; its output can still be read."""
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -61,7 +66,11 @@ class Peer:
         return True
 
     def send_bytewise(self, data, pause=0, pausing_for=None):
-        """Pauses end after `pausing_for` seconds: a machine that is busy wakes late, and the gateway's limit is whole."""
+        """Sends single bytes, each followed by a pause during the first `pausing_for` seconds.
+
+        A busy machine lengthens every pause, so the bound keeps the whole below the gateway's time limit. Returns False
+        if the gateway has closed.
+        """
         begin = time.monotonic()
         for index in range(len(data)):
             if not self.send(data[index:index + 1]):
@@ -71,6 +80,7 @@ class Peer:
         return True
 
     def _fill(self, deadline):
+        """Reads once into the buffer. Raises `Gone` at the end of the stream and `Failure` after the deadline."""
         left = deadline - time.monotonic()
         if left <= 0:
             raise Failure("no bytes in time")
@@ -88,6 +98,7 @@ class Peer:
         self.buffer += data
 
     def take(self, count, deadline):
+        """Returns the next `count` bytes."""
         while len(self.buffer) < count:
             self._fill(deadline)
         data = bytes(self.buffer[:count])
@@ -95,7 +106,7 @@ class Peer:
         return data
 
     def is_silent(self, seconds):
-        """No byte arrives for this time, and the connection stays open."""
+        """Returns whether no byte arrives within this time and the connection stays open."""
         if self.buffer:
             return False
         try:
@@ -107,7 +118,7 @@ class Peer:
         return False
 
     def expect_gone(self, within=None):
-        """The end of the stream, with nothing before it."""
+        """Checks that the stream ends without another byte."""
         deadline = time.monotonic() + (within or self.timeout)
         try:
             self._fill(deadline)
@@ -118,7 +129,7 @@ class Peer:
         raise Failure(f"bytes instead of the end: {bytes(self.buffer[:80])!r}")
 
     def wait_gone(self, within=None):
-        """The end of the stream, whatever comes before it; the seconds it took."""
+        """Reads and drops everything up to the end of the stream. Returns the seconds until then."""
         begin = time.monotonic()
         while True:
             self.buffer.clear()
@@ -128,19 +139,21 @@ class Peer:
                 return time.monotonic() - begin
 
     def close(self):
+        """Closes the connection with FIN."""
         try:
             self.socket.close()
         except OSError:
             pass
 
     def reset(self):
-        """RST in place of FIN."""
+        """Closes the connection with RST instead of FIN."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
 
     # HTTP
 
     def response(self, within=None, head=False):
+        """Returns the next HTTP response. `head`: the request was HEAD, so no body follows."""
         deadline = time.monotonic() + (within or self.timeout)
         while b"\r\n\r\n" not in self.buffer:
             self._fill(deadline)
@@ -164,7 +177,7 @@ class Peer:
         return response
 
     def handshake_bytes(self, path="/debug/echo", headers=(), key=None, drop=()):
-        """The opening handshake, with the named fields left out and others put in."""
+        """Returns the bytes of an opening handshake, without the fields in `drop` and with those in `headers`."""
         self.key = key or base64.b64encode(os.urandom(16)).decode()
         usual = [("Host", self.host), ("Upgrade", "websocket"), ("Connection", "Upgrade"),
                  ("Sec-WebSocket-Key", self.key), ("Sec-WebSocket-Version", "13")]
@@ -176,6 +189,7 @@ class Peer:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
     def check_accept(self, response):
+        """Checks that the response accepts the upgrade with the digest of the sent key (RFC 6455 §4.2.2)."""
         digest = hashlib.sha1((self.key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
         if response.status != 101:
             raise Failure(f"the upgrade was answered {response.status} {response.body[:200]!r}")
@@ -183,6 +197,7 @@ class Peer:
             raise Failure("Sec-WebSocket-Accept does not match the key")
 
     def upgrade(self, path="/debug/echo", headers=()):
+        """Performs the opening handshake and returns its response."""
         self.send(self.handshake_bytes(path, headers))
         response = self.response()
         self.check_accept(response)
@@ -191,7 +206,11 @@ class Peer:
     # WebSocket
 
     def frame(self, within=None):
-        """The next frame: (opcode, payload, is final, reserved bits). The server must mask nothing."""
+        """Returns the next frame as (opcode, payload, is final, reserved bits).
+
+        Checks that the server masks nothing, sets no reserved bit without an extension, encodes lengths minimally, and
+        keeps control frames short and whole (RFC 6455 §5).
+        """
         deadline = time.monotonic() + (within or self.timeout)
         first, second = self.take(2, deadline)
         opcode, rsv = first & 0x0F, first >> 4 & 7
@@ -215,7 +234,7 @@ class Peer:
         return opcode, self.take(length, deadline), bool(first & 0x80), rsv
 
     def message(self, within=None):
-        """The next text or binary message, whole."""
+        """Returns the opcode and the whole payload of the next text or binary message."""
         opcode, payload, is_final, _ = self.frame(within)
         if opcode == frames.CLOSE:
             raise Gone(f"closed with {describe(payload)}")
@@ -225,6 +244,7 @@ class Peer:
         return opcode, payload
 
     def expect(self, opcode, payload, within=None):
+        """Checks that the next frame is final and has this opcode and payload."""
         if isinstance(payload, str):
             payload = payload.encode()
         found = self.frame(within)
@@ -233,7 +253,10 @@ class Peer:
                           f"wanted {opcode} with {describe_bytes(payload)}")
 
     def expect_close(self, code, within=None, then_gone=True):
-        """The close frame comes with this code (or one of these), perhaps behind other frames; then the end."""
+        """Skips frames up to the close frame, checks its code (or that it is one of several), and the end after it.
+
+        Returns the reason.
+        """
         codes = code if isinstance(code, (tuple, list, set)) else (code,)
         while True:
             opcode, payload, _, _ = self.frame(within)
@@ -247,12 +270,13 @@ class Peer:
         return reason
 
     def echo(self, payload=b"are you there", within=None):
+        """Sends a binary message to the echo endpoint and checks that it comes back."""
         self.send(frames.frame(frames.BINARY, payload))
         self.expect(frames.BINARY, payload, within)
 
 
 def close_of(payload):
-    """Code and reason; the reason must be at most 123 bytes of UTF-8 (RFC 6455 §5.5.1)."""
+    """Returns the code and the reason of a close frame; a reason is at most 123 bytes of UTF-8 (RFC 6455 §5.5.1)."""
     if not payload:
         return None, ""
     if len(payload) < 2 or len(payload) > 125:
@@ -264,9 +288,11 @@ def close_of(payload):
 
 
 def describe(payload):
+    """Returns the code and the reason of a close frame as text."""
     code, reason = close_of(payload)
     return f"{code} {reason!r}"
 
 
 def describe_bytes(data):
+    """Returns bytes as text, shortened if there are more than 60."""
     return repr(data) if len(data) <= 60 else f"{len(data)} bytes {data[:30]!r}…"

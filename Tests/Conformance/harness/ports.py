@@ -1,4 +1,4 @@
-"""Ports for servers of the tests, from below those that the kernel gives to connections of its own choice."""
+"""Ports for servers of the tests, below the kernel's ephemeral ports."""
 
 import random
 import socket
@@ -13,7 +13,7 @@ _given = set()
 
 
 def free_port():
-    """A port of 127.0.0.1 that nobody has, and that is given only once in this process."""
+    """Returns a free port of 127.0.0.1, and each port only once in this process."""
     with _lock:
         while True:
             port = random.randrange(FIRST, LAST)

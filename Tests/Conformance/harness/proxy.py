@@ -17,7 +17,7 @@ QUEUE_BYTES = 65_536
 
 
 class Pair:
-    """The two sockets of one connection, and what is on its way in each direction."""
+    """The two sockets of one connection, and the bytes in transit in each direction."""
 
     def __init__(self, client, server):
         self.sockets = {"up": client, "down": server}
@@ -61,7 +61,7 @@ class Proxy:
     # For subclasses
 
     def forwards(self, pair, direction, data):
-        """How much of the data goes on; less than all of it cuts the connection behind that."""
+        """Returns how many bytes of the data are forwarded. With fewer than all, the connection is cut after them."""
         return len(data)
 
     # The thread
@@ -144,7 +144,7 @@ class Proxy:
             return False
 
     def cut(self, pair, is_reset):
-        """Ends a connection on both sides; with RST where there is such a thing."""
+        """Ends a connection on both sides, over TCP with RST."""
         if pair not in self.pairs:
             return
         self.pairs.discard(pair)
@@ -213,14 +213,14 @@ class Stream:
     """One connection to PostgreSQL. A batch begins with Bind of the statement `begin`."""
 
     def __init__(self):
-        #: What the gateway said and is not a whole message yet; the place of its first byte, and of the next to come.
+        #: The gateway's bytes that are not a whole message yet; the offsets of their first byte and of the next one.
         self.buffer, self.parsed, self.total = b"", 0, 0
         #: (kind, statement, first byte, byte behind it) of each message, counted from the batch's beginning.
         self.batch, self.batch_at = [], None
         self.answered = 0
 
     def take(self, direction, data):
-        """The offset of this piece in its batch, or in the answer to it; None before the first batch."""
+        """Returns the offset of this piece in its batch, or in the response to it; None before the first batch."""
         if direction == "down":
             start = self.answered
             self.answered += len(data)

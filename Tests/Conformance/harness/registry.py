@@ -43,19 +43,21 @@ def counts(name, least=1):
 
 @dataclass
 class Row:
+    """A row of the table: its body, the counters that it must increase, and its limits."""
+
     id: str
     title: str
     body: Callable
     counters: list
     profile: str = "plain"
-    #: Rows that mostly wait run beside the others, on gateways of their own.
+    #: The duration of a row that mostly waits; such rows run beside the others, on separate gateways.
     seconds: float = 0
-    #: What a row may take on a machine that does much else, in seconds, and ten times `seconds` on top of it.
+    #: The time limit in seconds on a busy machine, in addition to ten times `seconds`.
     limit: float = 600
-    #: Bytes of anonymous memory that may stay behind, on a release build.
+    #: The bytes by which anonymous memory may have grown at the end, on a release build.
     memory: int = 1 << 20
     skip: str = ""
-    #: Of the profile "stage": what is special about the row's own gateway and PostgreSQL (harness/stage.py).
+    #: For the profile "stage": the options of the row's gateway and PostgreSQL (harness/stage.py).
     stage: dict = field(default_factory=dict)
 
     @property

@@ -14,8 +14,8 @@ READY_SECONDS = 60
 
 
 class Staged(Gateway):
-    """`stage` of a row: `store` and its sizes are the Store's; `arguments` and `settings` the gateway's;
-    `front`, a function of the store, stands between both."""
+    """A gateway with its `store`. `stage` is the row's: the Store's options and sizes, the gateway's `arguments` and
+    `settings`, and `front`, a function that returns a proxy between the two."""
 
     def __init__(self, binary, folder, name, stage):
         self.stage = stage
@@ -37,7 +37,8 @@ class Staged(Gateway):
     def launch(self):
         """The process, on the same port as before; it may not be ready yet."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("CHIRRUP_")}
-        environment |= self.stage.get("settings", {}) | {"SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"}
+        environment |= self.stage.get("settings", {}) | {"SWIFT_BACKTRACE": "enable=no", "CHIRRUP_ADMIN_LISTEN": "listen",
+                                                           "ASAN_OPTIONS": "detect_leaks=0"}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [self.binary, "serve", "--demo", "--debug-echo", "--log-level", "debug", "--drain-seconds",

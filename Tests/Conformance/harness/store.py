@@ -16,6 +16,8 @@ _template_lock = threading.Lock()
 
 
 class Store(Cluster):
+    """A private PostgreSQL server with faults."""
+
     def __init__(self, folder, name, options=None, data_bytes=0, log_bytes=0):
         """`data_bytes` and `log_bytes` put the data or the write-ahead log on a file system of that size."""
         self.home = os.path.join(folder, name)
@@ -34,7 +36,7 @@ class Store(Cluster):
     # Life
 
     def prepare(self, template):
-        """Puts a copy of the template's data there."""
+        """Copies the template's data into the folder."""
         for place, size in self.sizes.items():
             if size:
                 os.mkdir(place)
@@ -48,7 +50,7 @@ class Store(Cluster):
             os.symlink(wal, inside)
 
     def mount(self, place, size):
-        """A small file system, in a mount namespace of the calling thread: it ends with its processes."""
+        """Mounts a small file system in a mount namespace of the calling thread, which ends with its processes."""
         library = ctypes.CDLL(None, use_errno=True)
         new_mounts, private = 0x00020000, (1 << 14) | (1 << 18)
         if library.unshare(new_mounts) or library.mount(b"none", b"/", None, private, None) \
@@ -126,13 +128,13 @@ class Store(Cluster):
         os.kill(pid, signal.SIGKILL)
 
     def backends(self, kind="client backend"):
-        """Process ids, without the one that asks; the gateway's are called chirrup."""
+        """Returns the ids of the backends, without that of this query; the gateway's application name is chirrup."""
         name = "AND application_name = 'chirrup'" if kind == "client backend" else ""
         return [int(line[0]) for line in self.query(
             f"SELECT pid FROM pg_stat_activity WHERE backend_type = '{kind}' {name} AND pid <> pg_backend_pid()")]
 
     def writers(self):
-        """The gateway's connections that have prepared a batch."""
+        """Returns the gateway's connections that have prepared a batch."""
         return [int(line[0]) for line in self.query(
             "SELECT pid FROM pg_stat_activity WHERE application_name = 'chirrup' AND query IN ('COMMIT', 'ROLLBACK')")]
 
@@ -156,11 +158,11 @@ class Stranger:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1)
 
     def begin(self, statement):
-        """Does not wait for the answer."""
+        """Sends statements without waiting for the response."""
         self.process.stdin.write(statement + ";\n\\echo done\n")
 
     def finish(self):
-        """The output since `begin`."""
+        """Waits for the response, and returns the output since `begin`."""
         lines = []
         for line in self.process.stdout:
             if line.strip() == "done":
@@ -184,7 +186,7 @@ class Stranger:
 
 
 def template(folder, binary, make_gateway):
-    """The folder of a stopped cluster with the gateway's schema."""
+    """Returns the folder of a stopped cluster with the gateway's schema."""
     with _template_lock:
         place = os.path.join(folder, "template")
         store_data = os.path.join(place, "postgres", "data")

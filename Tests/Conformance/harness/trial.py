@@ -12,7 +12,7 @@ from .registry import Skip
 #: What an unrelated connection may wait for its echo, in seconds. It tries until one is that fast, for as long as
 #: the row's patience: a machine that is busy with something else may delay many of them, a stalled gateway delays all.
 ECHO_SECONDS = 0.1
-#: What a gateway may take in all for such an echo before it counts as stalled, in seconds.
+#: The time in seconds without such an echo after which the gateway counts as stalled.
 STILL_SECONDS = 15
 #: What a peer of a row waits for an answer, in seconds. Nothing that is right takes so long; it is what a machine
 #: may take that runs something else for a while.
@@ -20,7 +20,9 @@ ANSWER_SECONDS = 30
 
 
 class Trial:
-    #: How long counters, descriptors and memory have to become what they should be, in seconds.
+    """One run of a row on a gateway. A row's body is a function of the trial; `failures` has what it found."""
+
+    #: The time limit for counters, descriptors and memory to reach their expected values, in seconds.
     patience = 60
 
     def __init__(self, row, gateway, witness, scale):
@@ -43,14 +45,14 @@ class Trial:
         self.notes.append(text)
 
     def peer(self, address=None, **options):
-        """A connection to the plain port or another, closed when the row ends."""
+        """Opens a connection to the plain port or another one; it is closed when the row ends."""
         options.setdefault("timeout", ANSWER_SECONDS * self.scale)
         peer = Peer(address or self.gateway.address, **options)
         self.peers.append(peer)
         return peer
 
     def open(self, path="/debug/echo", headers=(), **options):
-        """A WebSocket whose handshake carries the canary."""
+        """Opens a WebSocket whose handshake contains the canary, a text that no log may show."""
         peer = self.peer(**options)
         peer.upgrade(path, [("X-Canary", self.canary), *headers])
         return peer
@@ -65,7 +67,7 @@ class Trial:
         return chat
 
     def each(self, cases, body):
-        """Runs body(*case) for every case; one that fails is named and does not stop the others."""
+        """Runs body(*case) for every case. A failed one is named and does not stop the others."""
         for case in cases:
             name, *values = case if isinstance(case, tuple) else (case,)
             first = len(self.peers)
@@ -78,13 +80,13 @@ class Trial:
             del self.peers[first:]
 
     def refuses(self, data, code, path="/debug/echo"):
-        """The bytes earn a close frame with this code, and the end of the connection."""
+        """Checks that the bytes are answered with a close frame of this code, and the end of the connection."""
         peer = self.open(path)
         peer.send(data)
         return peer.expect_close(code)
 
     def eventually(self, holds, within=60):
-        """Whether it becomes true; asked ten times a second, and for a time that no machine should need."""
+        """Returns whether the condition becomes true within a generous time; checks it ten times a second."""
         deadline = time.monotonic() + within
         while True:
             if holds():
@@ -94,7 +96,7 @@ class Trial:
             time.sleep(0.1)
 
     def restarted(self):
-        """The row has started its gateway anew: its counters begin at 0, and old connections are gone."""
+        """Notes that the row has restarted its gateway: the counters begin at 0, and old connections are closed."""
         self.figures = {}
         self.witness.close()
 
@@ -129,7 +131,7 @@ class Trial:
         self.memory = self.gateway.memory()
 
     def settled(self, read):
-        """A figure once it has stopped changing."""
+        """Returns a figure once it has stopped changing."""
         value = read()
         for _ in range(20):
             time.sleep(0.05)
@@ -164,7 +166,7 @@ class Trial:
         self.failures.append(f"an unrelated connection waits {best * 1000:.0f} ms for its answer")
 
     def check_counters(self):
-        """Each loop posts its figures twice a second."""
+        """Checks that the expected counters have increased; each loop publishes its figures twice a second."""
         missing = list(self.row.counters)
         deadline = time.monotonic() + self.patience
         while missing:
@@ -179,7 +181,7 @@ class Trial:
             self.failures.append(f"{counter} increased by {grown:.0f} instead of {counter.least}")
 
     def check_descriptors(self):
-        """Sockets linger for up to 2 s until the peer has read the end. No program that is started may get one."""
+        """Checks that all descriptors are released and none is inheritable. Sockets linger for up to 2 s."""
         if inheritable := self.gateway.inheritable():
             self.failures.append(f"descriptors that a started program inherits: {', '.join(inheritable)}")
         deadline = time.monotonic() + self.patience
@@ -216,7 +218,7 @@ class Trial:
 
 
 class Witness:
-    """The unrelated connection: its echo, or where there is no echo a health probe, must always come at once."""
+    """An unrelated connection, whose echo (or health probe, where there is no echo) must always come at once."""
 
     def __init__(self, gateway):
         self.gateway, self.peer = gateway, None
@@ -241,7 +243,7 @@ class Witness:
 
 
 def warm_up(gateway):
-    """Uses each path once, so that its first allocations are no leak of the first row."""
+    """Uses each path once, so that its first allocations do not count as a leak of the first row."""
     for size in (10, 100_000, 4 << 20):
         peer = Peer(gateway.address, 60)
         if gateway.profile != "production":

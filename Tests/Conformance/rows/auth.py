@@ -1,4 +1,4 @@
-"""Table A: pages of other sites, and people who want what is not theirs."""
+"""Table A: pages of other sites, and clients that request data of others."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def upgrade_status(t, *headers, path=WS, host=None):
 
 
 def wait_for_origins(t):
-    """The lists of origins are read from the database at the start, and every few seconds."""
+    """Waits for the lists of origins, which are read from the database at the start and every few seconds."""
     if not t.eventually(lambda: upgrade_status(t, ("Origin", "https://good.com")) == 101):
         raise Failure("the allowed origin is not admitted")
 
@@ -168,13 +168,13 @@ def rebinding(t):
 
 
 def other_ids(session):
-    """Ids beside this one, and ones of nobody."""
+    """Returns ids near this one, and ids that do not exist."""
     number = int(session.replace("-", ""), 16)
     return [str(uuid.UUID(int=number + step)) for step in (-1, 1)] + [str(uuid.uuid4())]
 
 
 def tries(chat, session):
-    """Everything a client can do with a session; the answers without what differs by itself."""
+    """Performs every command on a session; returns the answers without the members that differ each time."""
     answers = []
     for command in ({"type": "subscribe", "after": 0}, {"type": "history", "after": 0}, {"type": "unsubscribe"},
                     {"type": "send", "id": str(uuid.uuid4()), "body": "x"}, {"type": "typing", "active": True},
@@ -224,6 +224,10 @@ def foreign_session(t):
 def foreign_workspace(t):
     place = make_workspace(t)
     stranger = t.gateway.make_tokens("operator", workspace=place["name"])[0]
+    headers = [("Authorization", f"Bearer {stranger['token']}")]
+    # The first list opens the connection of expensive statements, which stays.
+    t.gateway.ask("GET", CONVERSATIONS, headers)
+    t.descriptors = t.settled(t.gateway.descriptors)
     visitor = t.chat()
     visitor.send(visitor.session, t.canary)
     chat = t.chat("operator", account=stranger)
@@ -232,7 +236,6 @@ def foreign_workspace(t):
     chat.say(type="watch", ref="w", inbox=True)
     chat.until("ok", ref="w")
     visitor.send(visitor.session, t.canary + " again")
-    headers = [("Authorization", f"Bearer {stranger['token']}")]
     for session in (visitor.session, str(uuid.uuid4())):
         found = []
         for method, path, body in (("GET", "", None), ("GET", "/messages", None), ("POST", "/claim", {}), ("POST", "/close", {}),

@@ -1,4 +1,4 @@
-"""Table A: tokens that are forged, old, revoked or wanted by the thousand."""
+"""Table A: tokens that are forged, expired, revoked or requested by the thousand."""
 
 import base64
 import hashlib
@@ -141,7 +141,7 @@ def revoked(t):
      refused("token_expired"), seconds=38)
 def expires(t):
     def brief():
-        """A chat with a token of 4 s, and when it was asked for; a busy machine may come too late with one."""
+        """Returns a chat with a token of 4 s, and the time of its request; on a busy machine a token may expire first."""
         for _ in range(5):
             begin = time.monotonic()
             try:
@@ -165,7 +165,7 @@ def expires(t):
      memory=160 << 20)
 def guessing(t):
     def until(what, refusal, good, allowed, a_minute, act):
-        """Acts until it is refused: never before so many, and never after more than the time since has given back."""
+        """Acts until a refusal. Checks that it does not come early, nor later than the time since the start allows."""
         begin, seen = time.monotonic(), []
         while not seen or seen[-1] != refusal:
             seen.append(act())

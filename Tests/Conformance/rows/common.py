@@ -11,12 +11,12 @@ OPCODES = (CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG)
 
 
 def broken(reason, least=1):
-    """The counter of a FrameFault."""
+    """Returns the counter of a FrameFault."""
     return fault("frame", reason, least)
 
 
 def command_of(size, ref):
-    """A command of exactly so many bytes; its answer proves that it was read."""
+    """Returns a command of exactly this many bytes; its answer proves that it was read."""
     head = f'{{"type":"unknown","ref":"{ref}","pad":"'
     return (head + "x" * (size - len(head) - 2) + '"}').encode()
 

@@ -38,7 +38,7 @@ def inflated(data):
 
 
 def agree(t, offer=PLAIN, path="/debug/echo", **options):
-    """A WebSocket with this offer; `.answer` is what the server agreed to."""
+    """Opens a WebSocket with this offer; `.answer` is the extension that the server accepted."""
     peer = t.peer(**options)
     response = peer.upgrade(path, [(NAME, value) for value in ([offer] if isinstance(offer, str) else offer)]
                             + [("X-Canary", t.canary)])
@@ -48,7 +48,7 @@ def agree(t, offer=PLAIN, path="/debug/echo", **options):
 
 
 def echoes(peer, data, opcode=BINARY, payload=None):
-    """A deflated message comes back, deflated or not, and is the same."""
+    """Checks that a deflated message comes back unchanged, deflated or not."""
     peer.send(frame(opcode, deflated(data) if payload is None else payload, rsv=RSV1))
     found, back, _, rsv = peer.frame()
     if rsv:
@@ -87,7 +87,7 @@ def offers(t):
 
 
 def declined(t, offer):
-    """No compression, and the connection works."""
+    """Checks that the offer is declined and the connection works without compression."""
     peer = agree(t, offer)
     if peer.answer is not None:
         raise Failure(f"answered {peer.answer}")

@@ -72,7 +72,7 @@ def not_minimal(t):
 
 
 def grown_by(t, act):
-    """The bytes of memory that `act` costs the gateway."""
+    """Returns the bytes by which `act` increases the gateway's memory."""
     before = t.gateway.memory()
     act()
     time.sleep(0.2)
@@ -217,7 +217,7 @@ def invalid_text(t):
         peer.expect_close(1007)
 
     def first_impossible(text):
-        """The frame declares 1,000 bytes more, which never come."""
+        """Checks a refusal at the first impossible byte: the frame declares 1,000 bytes more, which are never sent."""
         for at in (header(0x81, 1002 + len(text)), header(0x01, 1002 + len(text))):
             peer = t.open()
             peer.send(at + f.masked(b"ok" + text, f.MASK))

@@ -1,4 +1,4 @@
-"""Table F: too much, too little, and noise."""
+"""Table F: floods, silence and random bytes."""
 
 import os
 import random
@@ -43,7 +43,7 @@ def cut_header(t):
 
 
 def endless(t, peer, payload, most):
-    """Non-final fragments until the gateway closes; how many it took at most."""
+    """Sends non-final fragments until the gateway closes. Returns how many it accepted at most."""
     one = frame(CONTINUATION, payload, fin=False)
     sent = 1
     peer.send(frame(TEXT, payload, fin=False))

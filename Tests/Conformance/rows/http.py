@@ -14,7 +14,7 @@ KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 
 
 def ask(t, data, within=None, **options):
-    """The answer to these bytes; None if the connection was ended without one."""
+    """Returns the response to these bytes; None if the connection ended without one."""
     peer = t.peer(**options)
     peer.send(data)
     try:
@@ -28,7 +28,7 @@ def request(line="GET /healthz HTTP/1.1", *fields):
 
 
 def answers(t, data, *statuses, is_closed=True):
-    """One of these statuses (or, with None, no answer at all), and then the end."""
+    """Checks that the response has one of these statuses (None: no response), and that the connection ends after it."""
     peer, response = ask(t, data)
     status = response.status if response else None
     if status not in statuses:
@@ -177,7 +177,7 @@ def slowloris(t):
 
 
 def pours(t, start, piece, pieces, *statuses):
-    """Sends until it is refused; the gateway's counter has the accepted bytes."""
+    """Sends until it is refused. The gateway's counter has the accepted bytes."""
     peer = t.peer()
     peer.send(start)
     sent = 0

@@ -83,7 +83,7 @@ def proxy_protocol(t):
 
 
 def await_room(t):
-    """Until the gateway has noticed that its connections are gone; full, it refuses this question too."""
+    """Waits until the gateway has noticed that its connections are closed; a full gateway refuses this request too."""
     def is_room():
         try:
             return t.gateway.figure("sockets") <= 5
@@ -95,10 +95,10 @@ def await_room(t):
 
 
 def fill(t):
-    """Connections of new addresses until one is refused because the gateway is full; the number of admitted ones.
+    """Connects from new addresses until the full gateway refuses one. Returns the number of admitted ones.
 
-    Those that were refused before count until the gateway has noticed that they are gone, so the first refusal may
-    come early; but sooner or later it comes, and never later than the limit.
+    Earlier refused connections count until the gateway has noticed their end, so the refusal may come early; it never
+    comes later than the limit.
     """
     held = 0
     for number in range(20):
@@ -114,10 +114,10 @@ def fill(t):
 
 
 def hurry(t):
-    """One address connects again and again, although each one goes at once, until it is refused for its rate.
+    """Connects from one address, and disconnects at once, until the address is refused for its rate.
 
-    A connection counts until the gateway has noticed its end: ten that it has not are another refusal, with five
-    seconds to wait, and no news.
+    A connection counts until the gateway has noticed its end. Ten that still count cause another refusal, with five
+    seconds to wait, which this function ignores.
     """
     admitted = 0
     for _ in range(400):
@@ -126,7 +126,7 @@ def hurry(t):
         try:
             response = peer.response()
         except Gone:
-            # Cut off: only who goes on beyond all refusals is.
+            # The gateway resets the connections of an address that ignores all refusals.
             return admitted, None
         finally:
             peer.close()

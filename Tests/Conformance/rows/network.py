@@ -1,4 +1,4 @@
-"""Table N: peers that vanish, flood, crawl and stall."""
+"""Table N: peers that disappear, flood, read slowly or stop reading."""
 
 import json
 import os
@@ -341,7 +341,7 @@ def unfair(t):
     peers = [t.open() for _ in range(8)]
 
     def slowest(what):
-        """The 99th percentile of echoes while a process of this kind runs."""
+        """Returns the 99th percentile of echoes while a process of this kind runs."""
         process = subprocess.Popen([sys.executable, "-c", FLOOD, root, what])
         try:
             time.sleep(0.4)

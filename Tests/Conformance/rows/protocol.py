@@ -15,7 +15,7 @@ BAD_FRAMES = 16
 
 
 def closes_after_bad_frames(t, chat, count):
-    """Everything else stays open until the sixteenth bad command."""
+    """Checks that the connection stays open until the sixteenth bad command."""
     for number in range(count, BAD_FRAMES):
         chat.raw("no json")
         chat.expect_error("bad_frame")

@@ -1,4 +1,4 @@
-"""Table P: texts that must come back as they were sent, and what the database must never see."""
+"""Table P: texts that must come back unchanged, and texts that must never reach the database."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ BODY_BYTES, PAYLOAD_BYTES = 16_384, 8_192
 
 
 def given_back(t, texts, **fields):
-    """Every text is acked, shown to an operator, read from the table by a newcomer, and stands in the table."""
+    """Checks that every text is acked, delivered to an operator, read by a later client, and stored unchanged."""
     chat = t.chat()
     watcher = t.chat("operator", session=chat.session, after=0)
     for text in texts:

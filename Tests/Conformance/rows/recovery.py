@@ -14,7 +14,7 @@ from .common import KIB, MIB
 
 
 def crowded(t, sessions=8, rate=40, **options):
-    """People under load, who are let go when the row ends."""
+    """Clients under load, which are closed when the row ends."""
     crowd = Crowd(t.gateway, sessions, t.canary, **options)
     t.peers.append(crowd)
     crowd.rate = rate
@@ -27,7 +27,7 @@ def lines_since(t, start, text):
 
 
 class Doorman:
-    """Listens in PostgreSQL's place, counts who comes, and hangs up."""
+    """Listens at PostgreSQL's address, counts the connections and closes each at once."""
 
     def __init__(self, store):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -225,7 +225,7 @@ def outage(t):
 
 
 def ended(t, seconds):
-    """Waits for the gateway's end; its status and the seconds it took."""
+    """Waits for the end of the gateway. Returns its status and the seconds it took."""
     begin = time.monotonic()
     try:
         status = t.gateway.process.wait(seconds)
@@ -273,8 +273,8 @@ def drained(t):
 def drained_without_store(t):
     gateway, store = t.gateway, t.gateway.store
     crowd, start = crowded(t), len(gateway.log_text())
-    store.freeze()
     frozen = time.monotonic()
+    store.freeze()
     try:
         held = crowd.total("acks") + 5
         crowd.wait(lambda: crowd.total("made") > held, 20 * t.scale, "some messages wait for PostgreSQL")
@@ -289,9 +289,11 @@ def drained_without_store(t):
     t.check(status == 0, f"status {status}")
     t.check(seconds < 4 * t.scale, f"it took {seconds:.1f} s where 2 are allowed")
     reported = lines_since(t, start, "not stored")
-    # On a busy machine 5 s pass before the end: then the senders were answered `unavailable`, and nothing waits.
-    given_up = frozen > 5 and lines_since(t, start, "PostgreSQL does not answer") > 0
-    t.check(1 <= reported <= 8 or reported == 0 and given_up, f"the log has {reported} lines of unstored messages")
+    # On a busy machine a batch has waited for 5 s before the end, perhaps since before the stop. Then the senders were
+    # answered `unavailable`, nothing waits, and the log has the outage instead.
+    given_up = frozen > 4 and lines_since(t, start, "PostgreSQL does not answer") > 0
+    t.check(1 <= reported <= 8 or reported == 0 and given_up,
+            f"the log has {reported} lines of unstored messages, and {'an' if given_up else 'no'} outage")
     gateway.launch()
     gateway.wait_ready(200)
     t.restarted()

@@ -1,4 +1,4 @@
-"""Table R: system calls of the gateway fail, one after the other, under a chat that is written down."""
+"""Table R: system calls of the gateway fail, one after the other, during a chat whose events are recorded."""
 
 import time
 
@@ -10,7 +10,7 @@ from harness.registry import counts, row
 
 from .common import MIB
 
-#: What may happen to each call in real life, and to how many of them in CI: `when=first+step` of strace.
+#: The real errors of each system call, and how often they occur in CI: `when=first+step` of strace.
 #: A call that EAGAIN is injected into is not carried out, so the kernel must say again that it is time. `close` is
 #: left out, since strace would not carry it out either; mmap, since a Swift process cannot go on without memory.
 FAULTS = (
@@ -49,7 +49,7 @@ def failing_calls(t):
 
 
 def chat_under(t, crowd, wish):
-    """Messages, a reconnection of everybody and of PostgreSQL, while the call fails; how often it did."""
+    """Sends messages and reconnects all clients and PostgreSQL while the call fails. Returns how often it failed."""
     store = t.gateway.store
     with Injection(store.home, [t.gateway.pid], wish) as injection:
         # A disconnected client reconnects, under the same fault.

@@ -1,4 +1,4 @@
-"""Table N: clients that fall asleep, lines that lose, crawl and break, and very many that come and go."""
+"""Table N: clients that sleep, slow connections with losses and breaks, and thousands that connect and disconnect."""
 
 import random
 import ssl
@@ -92,7 +92,7 @@ def bad_lines(t):
 
 
 class Visits:
-    """Connects and disconnects of every kind, some of them rude."""
+    """Connects and disconnects in every way, some without a close."""
 
     def __init__(self, t, accounts):
         self.t, self.accounts = t, accounts
@@ -102,7 +102,7 @@ class Visits:
         self.lock = threading.Lock()
 
     def run(self, count, workers=2):
-        """Several at once, so that connections overlap."""
+        """Runs several visits at once, so that connections overlap."""
         threads = [threading.Thread(target=self._work, args=(count // workers, number)) for number in range(workers)]
         for thread in threads:
             thread.start()
@@ -178,7 +178,7 @@ def come_and_go(t):
 
 
 def quiet(t):
-    """Until the gateway has let go of everybody but the witness; sessions stay for a while."""
+    """Waits until the gateway has closed all connections but the witness's; sessions stay in memory for a while."""
     deadline = time.monotonic() + 30 * t.scale
     while t.gateway.figure("sockets") > 2 and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""Table R: the disk is full, fsync fails, connections run out, others hold what the gateway wants; cuts at COMMIT."""
+"""Table R: full disks, failing fsync, no free connections, locks of other clients, and cuts around COMMIT."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ class Cutting:
         self.place = {}
 
     def send(self, direction=None, byte=0):
-        """Two messages in one batch, whose stream is cut at the byte; both are acked all the same."""
+        """Sends two messages in one batch, whose stream is cut at the byte. Both must be acked nevertheless."""
         self.turn += 1
         chat = self.chats[self.turn % len(self.chats)]
         ids = [str(uuid.uuid4()) for _ in range(2)]
@@ -87,7 +87,7 @@ def cut_commit(t):
 
 
 def fill(folder, leave=0):
-    """A file that takes what is free."""
+    """Fills the free space of the file system with a file."""
     place = os.path.join(folder, "filler")
     with open(place, "wb", buffering=0) as file:
         try:
@@ -224,7 +224,7 @@ def no_connections(t):
 
 
 def expect_unavailable(t, chat, ids):
-    """In any order: the longest wait need not be refused first."""
+    """Checks the refusals in any order: the message that waited longest need not be refused first."""
     refs = {id[:8] for id in ids}
     while refs:
         error = chat.expect_error("unavailable")
@@ -233,7 +233,7 @@ def expect_unavailable(t, chat, ids):
 
 
 def fill_connections(store):
-    """Takes every connection that is left, also those kept for superusers."""
+    """Opens every free connection, including those reserved for superusers."""
     strangers = []
     while True:
         stranger = Stranger(store)

@@ -30,7 +30,7 @@ def context(**options):
 
 
 def secure(t, name="localhost", settings=None, upgrade=True, **options):
-    """A WebSocket over TLS."""
+    """Opens a WebSocket over TLS."""
     peer = t.peer(address=t.gateway.tls_address, tls=settings or context(), server_name=name, **options)
     if upgrade:
         peer.upgrade(headers=[("X-Canary", t.canary)])
@@ -38,12 +38,12 @@ def secure(t, name="localhost", settings=None, upgrade=True, **options):
 
 
 def plain(t, **options):
-    """TCP to the port of TLS."""
+    """Opens a TCP connection to the TLS port."""
     return t.peer(address=t.gateway.tls_address, **options)
 
 
 def ended(peer, within=30):
-    """The connection is ended; the description of the alert, if one came first."""
+    """Checks that the connection ends. Returns the description of the alert, if one came first."""
     deadline, data = time.monotonic() + within, b""
     while True:
         peer.socket.settimeout(max(0.01, deadline - time.monotonic()))
@@ -60,7 +60,7 @@ def ended(peer, within=30):
 
 
 def hello_bytes(version=b"\x03\x03", suites=b"\x13\x01\x13\x02\xc0\x2b\xc0\x2f", extensions=b""):
-    """A ClientHello made by hand."""
+    """Returns the bytes of a ClientHello."""
     body = version + os.urandom(32) + b"\0" + len(suites).to_bytes(2, "big") + suites + b"\x01\0"
     body += len(extensions).to_bytes(2, "big") + extensions
     message = b"\x01" + len(body).to_bytes(3, "big") + body
@@ -315,7 +315,7 @@ def malformed(t):
 
 
 def memory_client(t, version):
-    """A handshake and an upgrade whose bytes pass through our hands."""
+    """Performs a handshake and an upgrade in memory, so that the row can cut and change their bytes."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = context(minimum_version=version, maximum_version=version).wrap_bio(incoming, outgoing)
     peer = plain(t)
@@ -413,7 +413,7 @@ def start(t):
     other, _ = openssl.make_certificate(folder, "other", "localhost")
 
     def starts(certificate, key, until=None):
-        """The exit status and the words of a gateway; None if it runs and has said what it should."""
+        """Returns the exit status and the output of a gateway; None if it runs and has printed the expected text."""
         process = subprocess.Popen(
             [t.gateway.binary, "serve", "--listen", "none", "--tls-listen", "127.0.0.1:0", "--tls-certificates", certificate,
              "--tls-keys", key, "--drain-seconds", "0", "--database-url", t.gateway.cluster.url(t.gateway.database)],

@@ -6,7 +6,7 @@ import { pane } from './pane.js';
 import { moment } from './times.js';
 
 /** @type {Record<string, string>} */
-const ACTORS = { api_key: 'API key', command: 'Command line', rule: 'Auto-reply rule' };
+const ACTORS = { api_key: 'API key', command: 'Command line', rule: 'Gateway' };
 const PAGE = 50; // entries of one request
 
 /**

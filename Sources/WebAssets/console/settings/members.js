@@ -54,10 +54,11 @@ function state(member) {
  * @param {MemberForm} form
  * @param {Member} member
  * @param {boolean} isNew
- * @param {{me: Login['operator'], mayWrite: boolean, isLast: boolean, renew: () => unknown}} on
+ * @param {{me: Login['operator'], mayWrite: boolean, isLast: boolean, renew: () => unknown,
+ *   reset: () => unknown}} on
  *   `isLast`: the member is the only owner
  */
-function fields(form, member, isNew, { me, mayWrite, isLast, renew }) {
+function fields(form, member, isNew, { me, mayWrite, isLast, renew, reset }) {
   if (!mayWrite) form.locked ||= 'Only an owner can change an owner.';
   const roles = Object.keys(ROLES).filter((role) => role !== 'owner' || me.role === 'owner'
     || member.role === 'owner');
@@ -93,6 +94,14 @@ function fields(form, member, isNew, { me, mayWrite, isLast, renew }) {
         'The old password stops working. The new one works for one login.',
         renew,
       )),
+    !isNew && me.role === 'owner' && member.id !== me.id && member.second_factor
+      && el('div.field', {},
+        el('span.label', {}, 'Two-factor login'),
+        confirmed(
+          'Reset two-factor login',
+          'They log in with the password alone until they set it up again. Their devices are logged out.',
+          reset,
+        )),
   ];
 }
 
@@ -145,7 +154,7 @@ async function change({ rest }, { name, role, enabled }, member) {
 
 /** @type {Member} */
 const BLANK = { id: '', name: '', email: '', role: 'agent', disabled: false, online: false,
-  available: true, load: 0, password: 'none' };
+  available: true, load: 0, password: 'none', second_factor: false };
 
 /** @param {SettingsContext} context */
 export async function open(context) {
@@ -158,6 +167,8 @@ export async function open(context) {
   /** @param {Member} member */
   const mayWrite = (member) => me.role === 'owner' || member.role !== 'owner';
 
+  /** @type {(editor: Editor) => Promise<void>} */
+  const renewed = (editor) => renew(context, (id, words) => page.showOnce(id, words), editor);
   const page = await collection(context, {
     name: 'members',
     title: 'Members',
@@ -191,7 +202,8 @@ export async function open(context) {
       me,
       mayWrite: isNew || mayWrite(member),
       isLast: !isNew && isLast(member),
-      renew: () => renew(editor),
+      renew: () => renewed(editor),
+      reset: () => reset(context, editor),
     }),
     save: (form, member, isNew) => isNew
       ? invite(context, form.now) : change(context, form.now, member),
@@ -200,18 +212,37 @@ export async function open(context) {
     removal: ['Remove', ({ name }) => `Remove ${name} from the workspace?`],
   });
 
-  /** @param {Editor} editor */
-  async function renew({ item, form }) {
-    const made = password();
-    try {
-      await context.rest.patch(`members/${item.id}`, { password: made });
-      page.showOnce(item.id, secret(item, made));
-    } catch (error) {
-      form.fault(error);
-    }
-  }
-
   return page;
+}
+
+/**
+ * @param {SettingsContext} context
+ * @param {(id: string, words: HTMLElement) => void} showOnce
+ * @param {Editor} editor
+ */
+async function renew({ rest }, showOnce, { item, form }) {
+  const made = password();
+  try {
+    await rest.patch(`members/${item.id}`, { password: made });
+    showOnce(item.id, secret(item, made));
+  } catch (error) {
+    form.fault(error);
+  }
+}
+
+/**
+ * @param {SettingsContext} context
+ * @param {Editor} editor
+ */
+async function reset({ rest }, { item, form }) {
+  try {
+    await rest.post(`members/${item.id}/reset-second-factor`);
+    item.second_factor = false;
+    form.done = 'Two-factor login is reset.';
+    form.changed();
+  } catch (error) {
+    form.fault(error);
+  }
 }
 
 /**

@@ -36,11 +36,13 @@ const MENU = [
   ['Developers', [
     ['webhooks', 'Webhooks', 'ext', () => import('./webhooks.js')],
     ['keys', 'API keys', 'lock', () => import('./keys.js')],
+    ['identity', 'Identity secrets', 'person', () => import('./identity.js')],
     ['credentials', 'Credentials', 'shield', () => import('./credentials.js')],
     ['audit', 'Audit log', 'file', () => import('./audit.js')],
   ]],
   ['You', [
     ['account', 'Your account', 'person', () => import('./account.js')],
+    ['security', 'Security', 'shield', () => import('./security.js')],
   ]],
 ];
 const entries = MENU.flatMap(([, group]) => group);

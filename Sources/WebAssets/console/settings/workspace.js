@@ -22,6 +22,7 @@ const DEFAULTS = {
   queue: { capacity: 5, assign: 'off', reassign_after_seconds: 60, show_position: true },
   rating: { enabled: true, question: null },
   retention: { deleted_days: 30 },
+  security: { require_second_factor: false },
 };
 
 export class Workspace {
@@ -78,6 +79,7 @@ function full({ settings, ...rest }) {
       queue: { ...base.queue, ...settings.queue },
       rating: { ...base.rating, ...settings.rating },
       retention: { ...base.retention, ...settings.retention },
+      security: { ...base.security, ...settings.security },
     },
   };
 }

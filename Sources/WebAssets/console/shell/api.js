@@ -5,6 +5,7 @@ import { store } from '../../shared/store.js';
 
 const ADMIN = '/api/v1/admin';
 const LIST = `${ADMIN}/live-chat/conversations`;
+const FACTOR = '/api/v1/auth/second-factor';
 const PAGES_MAX = 10; // of a list that is shown whole
 const KNOWN = 'chirrup:console:known'; // whether this browser may have the cookie of a login
 
@@ -112,12 +113,36 @@ export const api = {
   get known() { return store.get(KNOWN) === true; },
   /** @param {boolean} yes */
   know(yes) { store.set(KNOWN, yes); },
-  /** @type {(email: string, password: string) => Promise<Login>} */
+  /** @type {(email: string, password: string) => Promise<Login | LoginChallenge>} */
   login: (email, password) => call('POST', '/api/v1/auth/login', { email, password }),
+  /** @type {(challenge: string, code: string) => Promise<Login>} */
+  code: (challenge, code) => call('POST', '/api/v1/auth/login/code', { challenge, code }),
+  /** @type {(login?: string) => Promise<PasskeyOptions>} */
+  passkeyOptions: (login) => call('POST', '/api/v1/auth/login/passkey/options', { login }),
+  /** @type {(challenge: string, credential: object, login?: string) => Promise<Login>} */
+  passkey: (challenge, credential, login) => call('POST', '/api/v1/auth/login/passkey',
+    { challenge, credential, login }),
   /** @type {() => Promise<Login>} */
   token: () => call('POST', '/api/v1/auth/token'),
   /** @type {(current: string, fresh: string) => Promise<unknown>} */
   password: (current, fresh) => call('POST', '/api/v1/auth/password', { current, new: fresh }),
+  /** @type {() => Promise<SecondFactor>} */
+  secondFactor: () => get(FACTOR),
+  /** @type {(current: string) => Promise<{secret: string, uri: string}>} */
+  beginApp: (current) => call('POST', `${FACTOR}/app`, { current }),
+  /** @type {(code: string) => Promise<{recovery_codes: string[]}>} */
+  confirmApp: (code) => call('POST', `${FACTOR}/app/confirm`, { code }),
+  /** @type {(current: string) => Promise<{recovery_codes: string[]}>} */
+  newRecoveryCodes: (current) => call('POST', `${FACTOR}/recovery-codes`, { current }),
+  /** @type {(current: string, code: string) => Promise<unknown>} */
+  removeSecondFactor: (current, code) => call('POST', `${FACTOR}/remove`, { current, code }),
+  /** @type {(current: string) => Promise<PasskeyOptions>} */
+  beginPasskey: (current) => call('POST', `${FACTOR}/passkeys`, { current }),
+  /** @type {(challenge: string, name: string, credential: object) => Promise<NewPasskey>} */
+  confirmPasskey: (challenge, name, credential) => call('POST', `${FACTOR}/passkeys/confirm`,
+    { challenge, name, credential }),
+  /** @type {(id: string, current: string) => Promise<unknown>} */
+  removePasskey: (id, current) => call('POST', `${FACTOR}/passkeys/${id}/remove`, { current }),
   /** @type {() => Promise<unknown>} */
   logout: () => call('POST', '/api/v1/auth/logout'),
   /** @type {(query: Query) => Promise<ConversationPage>} */

@@ -3,6 +3,9 @@
 /**
  * Commands by letter; `go` has those after a G. While `isAway()`, a page covers the inbox and only
  * `go` works; while `hasLetters()` is false, single letters are no commands.
+ *
+ * Deletion has no letter: the conversation disappears for the visitor and all operators, so one key
+ * typed beside a field must not do it. The search and the menu offer it.
  * @typedef {ReturnType<typeof acts>} Acts
  */
 
@@ -59,7 +62,8 @@ export function acts(app) {
  * @param {import('./app.js').App} app
  * @returns {[string, string, () => void][]}
  */
-export function commands({ acts: { letters, go, help } }) {
+export function commands({ acts: { letters, go, help }, pane }) {
+  const { remove } = pane;
   return [
     ['Claim the next conversation', 'N', letters.n],
     ['Claim this conversation', 'C', letters.c],
@@ -68,6 +72,7 @@ export function commands({ acts: { letters, go, help } }) {
     ['Reopen this conversation', 'O', letters.o],
     ['Edit tags', 'L', letters.l],
     ['Edit the title', 'D', letters.d],
+    ...remove ? [/** @type {[string, string, () => void]} */ (['Delete this conversation', '', remove])] : [],
     ['Write a note', 'I', letters.i],
     ['Show waiting conversations', 'G W', go.w],
     ['Show my conversations', 'G M', go.m],

@@ -4,11 +4,25 @@
 import { el, icon } from '../../shared/dom.js';
 import { store } from '../../shared/store.js';
 import { api, reasonOf, statusOf } from './api.js';
+import { hasPasskeys, passkeyWords, usePasskey } from './passkeys.js';
 
 const LAST = 'chirrup:console:last'; // email and workspace of the last login
+const SILENCE = 'The server is not responding. Check your connection and try again.';
 const PAUSE = 60; // s, if the refusal names no time
 
-/** @typedef {(session: Login, password: string) => void} Done is called after the login */
+/**
+ * Is called after the login, or after its first step.
+ * @typedef {(step: Login | LoginChallenge, password: string) => void} Done
+ */
+
+/**
+ * Notes a login for the next one.
+ * @param {Login} session
+ */
+export function remember({ operator, workspace }) {
+  api.know(true);
+  store.set(LAST, { email: operator.email, workspace: workspace.name });
+}
 
 /**
  * @param {string} notice why the login is shown again, or ''
@@ -27,6 +41,7 @@ class LoginForm {
   #problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
   #hint = el('p.hint', { id: 'caps', role: 'status', hidden: true }, 'Caps Lock is on.');
   #button = el('button.button.primary', { type: 'submit' }, 'Log in');
+  #passkey = el('button.button', { type: 'button', click: () => this.#usePasskey() }, 'Use a passkey');
   #isBusy = false;
   #clock = 0;
 
@@ -112,6 +127,7 @@ class LoginForm {
           this.#problem,
         ),
         this.#button,
+        hasPasskeys && this.#passkey,
       ),
     );
   }
@@ -158,6 +174,21 @@ class LoginForm {
     return true;
   }
 
+  async #usePasskey() {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#complain(this.#password, this.#problem, '');
+    try {
+      return this.#done(await usePasskey(), '');
+    } catch (error) {
+      this.#complain(this.#passkey, this.#problem, passkeyWords(error) || reasonOf(error, SILENCE));
+      this.#passkey.removeAttribute('aria-invalid');
+      this.#passkey.focus();
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
   /** @param {Event} event */
   async #submit(event) {
     const [email, password, button] = [this.#email, this.#password, this.#button];
@@ -169,11 +200,9 @@ class LoginForm {
     button.setAttribute('aria-disabled', 'true');
     button.textContent = 'Logging in';
     try {
-      const session = await api.login(email.value.trim(), password.value);
-      api.know(true);
-      store.set(LAST, { email: session.operator.email, workspace: session.workspace.name });
+      const step = await api.login(email.value.trim(), password.value);
       this.#isBusy = false;
-      return this.#done(session, password.value);
+      return this.#done(step, password.value);
     } catch (error) {
       this.#refused(error);
     }
@@ -187,10 +216,7 @@ class LoginForm {
   #refused(error) {
     const password = this.#password;
     const status = statusOf(error);
-    const reason = reasonOf(
-      error,
-      'The server is not responding. Check your connection and try again.',
-    );
+    const reason = reasonOf(error, SILENCE);
     if (status === 429) return this.#pause(reason);
     const words = status === 401 ? 'Incorrect email or password. Try again.' : reason;
     this.#complain(password, this.#problem, words);

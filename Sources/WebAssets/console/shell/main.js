@@ -1,10 +1,13 @@
 // The entry point: resumes the session of the cookie, or shows the login. A password that an
-// administrator has given is changed first.
+// administrator has given is changed first; then, if the workspace requires it, a second factor is
+// set up.
 
 import './icons.js';
 import { api, statusOf } from './api.js';
 import { App } from './app.js';
-import { login } from './login.js';
+import { codeForm } from './code-form.js';
+import { enrolmentGate } from './enrolment.js';
+import { login, remember } from './login.js';
 import { choosePassword } from './own-password.js';
 
 /** @param {string=} notice why the session ended */
@@ -14,7 +17,10 @@ async function boot(notice = '') {
       if (statusOf(error) === 401) notice = 'Your session ended. Drafts are kept on this device.';
     }
   }
-  show(login(notice, enter));
+  show(login(notice, (step, password) => {
+    if ('challenge' in step) show(codeForm(step, enter, boot));
+    else enter(step, password);
+  }));
 }
 
 /**
@@ -22,8 +28,11 @@ async function boot(notice = '') {
  * @param {string=} given the password of this login
  */
 function enter(session, given = '') {
-  if (!session.must_change_password) return new App(session, boot).start();
-  show(choosePassword(given, async () => enter(await api.token()), leave));
+  remember(session);
+  const again = async () => enter(await api.token());
+  if (session.must_change_password) show(choosePassword(given, again, leave));
+  else if (session.must_add_second_factor) show(enrolmentGate(given, again, leave));
+  else new App(session, boot).start();
 }
 
 /** @param {string=} notice */

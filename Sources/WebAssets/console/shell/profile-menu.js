@@ -22,7 +22,7 @@ function toggle(words, hint, isOn, change, rows) {
   box.checked = isOn();
   rows.push(() => { box.checked = isOn(); });
   return el(
-    'label.toggle',
+    'label.switch',
     {},
     el('span', {}, words, hint && el('span.meta', {}, hint)),
     box,

@@ -96,6 +96,8 @@ export class Pane {
       changed: on.changed,
     });
     const { actions } = this;
+    /** Deletes the conversation; null if this operator may not. */
+    this.remove = on.mayRemove ? () => { actions.remove(); } : null;
     this.head = new Head({
       back: on.back,
       claim: () => this.claim(),
@@ -106,7 +108,7 @@ export class Pane {
       tags: () => actions.tags(),
       visitor: on.drawer,
       retitle: (title) => actions.retitle(title),
-      remove: on.mayRemove ? () => actions.remove() : null,
+      remove: this.remove,
     });
     this.view = this.#makeView();
     this.log = this.view.root;

@@ -1,3 +1,4 @@
+-- expect-owner: chats has FORCE ROW LEVEL SECURITY
 -- Row security that binds the tables' owner too, though not the superuser of these tests.
 ALTER TABLE chats FORCE ROW LEVEL SECURITY;
 DO $$

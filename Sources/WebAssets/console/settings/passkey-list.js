@@ -1,0 +1,74 @@
+// The operator's passkeys: added, and removed, with the password.
+
+import { el, icon } from '../../shared/dom.js';
+import { api, reasonOf } from '../shell/api.js';
+import { recoveryCodes } from '../shell/enrolment.js';
+import { addPasskey, hasPasskeys, passkeyWords } from '../shell/passkeys.js';
+import { PASSWORD, SILENCE, prompt } from './prompt.js';
+import { ago, moment } from './times.js';
+
+/** @type {[string, string, Record<string, unknown>]} */
+const NAME = ['passkey-name', 'Name of the device', { maxlength: 50, autocomplete: 'off' }];
+
+/** @param {Passkey} passkey */
+const facts = ({ host, synced, created_at: made, last_used_at: used }) => [
+  host !== location.hostname && `for ${host}`,
+  synced ? 'on your devices' : 'on one device',
+  `added ${moment(made)}`,
+  used ? `last used ${ago(used)}` : 'not used yet',
+].filter(Boolean).join(' · ');
+
+/**
+ * The panel of the page “Security”.
+ * @param {() => Promise<void>} changed is called after a change, which may have ended sessions
+ */
+export function passkeyList(changed) {
+  const rows = el('ul.devices');
+  const body = el('div.step');
+  const heading = el('h2', { id: 'passkeys', tabindex: -1 }, 'Passkeys');
+  const add = el('button.button', { type: 'button', click: begin }, 'Add a passkey');
+
+  /** @param {HTMLElement=} step */
+  function open(step) {
+    body.replaceChildren(...(step ? [step] : hasPasskeys ? [add] : []));
+    (step?.querySelector('input') ?? heading).focus();
+  }
+
+  async function again() {
+    await changed();
+    open();
+  }
+
+  function begin() {
+    open(prompt([NAME, PASSWORD], 'Continue', async ([name, current]) => {
+      const { recovery_codes: codes } = await addPasskey(current, name);
+      if (!codes) return again();
+      await changed();
+      body.replaceChildren(recoveryCodes(codes, again));
+    }, () => open(), (error) => passkeyWords(error) || reasonOf(error, SILENCE)));
+  }
+
+  /** @param {Passkey} passkey */
+  function draw(passkey) {
+    const remove = () => open(prompt([PASSWORD], 'Remove passkey', async ([current]) => {
+      await api.removePasskey(passkey.id, current);
+      await again();
+    }, () => open()));
+    return el('li', {},
+      icon(passkey.synced ? 'shield' : 'lock'),
+      el('div', {}, el('b', { dir: 'auto' }, passkey.name), el('p.meta', {}, facts(passkey))),
+      el('button.button', { type: 'button', 'aria-label': `Remove the passkey: ${passkey.name}`,
+        click: remove }, 'Remove'));
+  }
+
+  if (hasPasskeys) body.append(add);
+  return {
+    root: el('section.panel', { 'aria-labelledby': 'passkeys' }, heading,
+      el('p', {}, hasPasskeys
+        ? 'Log in with your fingerprint, face or device PIN instead of the password.'
+        : 'Passkeys work at a host name over TLS only, such as https://chat.example.com.'),
+      rows, body),
+    /** @param {Passkey[]} passkeys */
+    show: (passkeys) => rows.replaceChildren(...passkeys.map(draw)),
+  };
+}

@@ -1,0 +1,49 @@
+// A small form that asks for secrets before a change of how the operator logs in.
+
+import { el, icon } from '../../shared/dom.js';
+import { Problem, reasonOf } from '../shell/api.js';
+
+export const SILENCE = 'The server is not responding. Check your connection and try again.';
+
+/** @type {[string, string, Record<string, unknown>]} */
+export const PASSWORD = ['factor-password', 'Your password', {
+  type: 'password', autocomplete: 'current-password', maxlength: 1024 }];
+
+/** @param {unknown} error */
+const reason = (error) => reasonOf(error, SILENCE);
+
+/**
+ * @param {[id: string, label: string, more: Record<string, unknown>][]} fields
+ * @param {string} verb
+ * @param {(values: string[]) => Promise<void>} work
+ * @param {() => void} cancel
+ * @param {(error: unknown) => string} words about a refusal
+ */
+export function prompt(fields, verb, work, cancel, words = reason) {
+  const problem = el('p.error', { id: 'factor-problem', role: 'alert', hidden: true });
+  const controls = fields.map(([id, , more]) => el('input.input', {
+    id, required: true, 'aria-describedby': 'factor-problem', ...more }));
+  const button = el('button.button.primary', { type: 'submit' }, verb);
+  /** @param {Event} event */
+  async function submit(event) {
+    event.preventDefault();
+    const empty = controls.find(({ value }) => !value.trim());
+    if (empty) return empty.focus();
+    button.disabled = true;
+    try { await work(controls.map(({ value }) => value.trim())); } catch (error) {
+      problem.hidden = false;
+      problem.replaceChildren(icon('alert', 'small'), el('span', {}, words(error)));
+      const code = error instanceof Problem ? error.code : '';
+      const index = code === 'wrong_code' ? controls.length - 1
+        : code === 'wrong_password' ? fields.indexOf(PASSWORD) : 0;
+      (controls[index] ?? controls[0]).focus();
+    }
+    button.disabled = false;
+  }
+  return el('form.step', { submit, novalidate: true },
+    ...fields.map(([id, label], index) => el('div.field', {}, el('label', { for: id }, label),
+      controls[index])),
+    problem,
+    el('div.acts', {}, button,
+      el('button.button.quiet', { type: 'button', click: cancel }, 'Cancel')));
+}

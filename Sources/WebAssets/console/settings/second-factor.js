@@ -1,0 +1,78 @@
+// The operator's second factor: an app or passkeys, new recovery codes, and their removal.
+
+import { el } from '../../shared/dom.js';
+import { api, reasonOf } from '../shell/api.js';
+import { enrolment, recoveryCodes } from '../shell/enrolment.js';
+import { passkeyList } from './passkey-list.js';
+import { PASSWORD, SILENCE, prompt } from './prompt.js';
+
+const CODE = /** @type {[string, string, Record<string, unknown>]} */ (
+  ['factor-code', 'Code of the app, or a recovery code', {
+    autocomplete: 'one-time-code', maxlength: 64 }]);
+
+/**
+ * The panels of the page “Security”: the app and the recovery codes, and the passkeys.
+ * @param {() => void} changed is called after a change, which may have ended other sessions
+ */
+export function secondFactor(changed) {
+  const chip = el('span.chip');
+  const words = el('p');
+  const body = el('div.step');
+  const passkeys = passkeyList(async () => {
+    await load();
+    changed();
+  });
+  const heading = el('h2', { id: 'factor', tabindex: -1 }, 'Two-factor login ', chip);
+
+  async function load() {
+    try {
+      draw(await api.secondFactor());
+    } catch (error) {
+      words.textContent = reasonOf(error, SILENCE);
+    }
+  }
+
+  async function again() {
+    await load();
+    changed();
+    heading.focus();
+  }
+
+  /** @param {HTMLElement} step */
+  function open(step) {
+    body.replaceChildren(step);
+    step.querySelector('input')?.focus();
+  }
+
+  /** @param {SecondFactor} state */
+  function draw({ enabled, app, recovery_codes_left: left, required, passkeys: known }) {
+    const isLast = app && !known.length;
+    passkeys.show(known);
+    chip.textContent = enabled ? 'On' : 'Off';
+    const how = `After your password you ${known.length ? `use a passkey${app
+      ? ', or enter a code from an app' : ''}` : 'enter a code from an app'}.`;
+    words.textContent = enabled
+      ? `${how} Recovery codes left: ${left}.`
+      : `${how}${required ? ' Your workspace requires it at your next login.' : ''}`;
+    /** @type {(verb: string, click: () => void) => HTMLElement} */
+    const act = (verb, click) => el('button.button', { type: 'button', click }, verb);
+    const enrol = () => open(enrolment({ done: again }).root);
+    const renew = () => open(prompt([PASSWORD], 'Replace', async ([current]) => {
+      const { recovery_codes: codes } = await api.newRecoveryCodes(current);
+      body.replaceChildren(recoveryCodes(codes, again));
+    }, again));
+    const remove = () => open(prompt([PASSWORD, CODE], 'Turn off', async ([current, code]) => {
+      await api.removeSecondFactor(current, code);
+      await again();
+    }, again));
+    body.replaceChildren(el('div.acts', {},
+      act(app ? 'Use another app' : 'Set up', enrol),
+      enabled && act('New recovery codes', renew),
+      app && !(required && isLast) && act('Turn off', remove)));
+  }
+
+  return {
+    roots: [el('section.panel', { 'aria-labelledby': 'factor' }, heading, words, body), passkeys.root],
+    load,
+  };
+}

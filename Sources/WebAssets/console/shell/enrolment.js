@@ -1,0 +1,178 @@
+// Setting up an app for one-time codes: the password, the secret as a picture and as text, the
+// first code, and the recovery codes, which are shown once. The module that draws the picture is
+// loaded when it is needed.
+
+import { el, icon } from '../../shared/dom.js';
+import { api, Problem, reasonOf } from './api.js';
+
+const SILENCE = 'The server is not responding. Check your connection and try again.';
+const MARGIN = 4; // modules around the picture (ISO/IEC 18004)
+
+/**
+ * What is used of qrcode-generator.
+ * @typedef {(version: number, level: string) => {addData: (text: string) => void,
+ *   make: () => void, getModuleCount: () => number,
+ *   isDark: (row: number, column: number) => boolean}} MakeCode
+ */
+
+/** @param {string} text */
+async function picture(text) {
+  /** @type {{default: MakeCode}} */
+  const { default: make } = await import(QR_CODE);
+  const code = make(0, 'M');
+  code.addData(text);
+  code.make();
+  const count = code.getModuleCount();
+  let dark = '';
+  for (let row = 0; row < count; row += 1) {
+    for (let column = 0; column < count; column += 1) {
+      if (code.isDark(row, column)) dark += `M${column} ${row}h1v1h-1z`;
+    }
+  }
+  const size = count + 2 * MARGIN;
+  return el(
+    'svg.qr',
+    { viewBox: `${-MARGIN} ${-MARGIN} ${size} ${size}`, role: 'img', 'aria-label': 'QR code of the key' },
+    el('path', { fill: '#fff', d: `M${-MARGIN} ${-MARGIN}h${size}v${size}h${-size}z` }),
+    el('path', { fill: '#141b1c', 'shape-rendering': 'crispEdges', d: dark }),
+  );
+}
+
+/**
+ * A field and its label.
+ * @param {string} id
+ * @param {string} label
+ * @param {Record<string, unknown>} more
+ */
+function labelled(id, label, more) {
+  const control = el('input.input', { id, required: true, ...more });
+  return { control, root: el('div.field', {}, el('label', { for: id }, label), control) };
+}
+
+/**
+ * The recovery codes, to be copied or downloaded.
+ * @param {string[]} codes
+ * @param {() => void} done
+ */
+export function recoveryCodes(codes, done) {
+  const text = `${codes.join('\n')}\n`;
+  const copy = el('button.button', { type: 'button' }, 'Copy');
+  copy.onclick = async () => {
+    await navigator.clipboard.writeText(text);
+    copy.textContent = 'Copied';
+  };
+  const file = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  const finish = el('button.button.primary', { type: 'button', click: () => {
+    URL.revokeObjectURL(file);
+    done();
+  } }, 'I have saved them');
+  return el(
+    'div.step.codes',
+    {},
+    el('p', { role: 'status' }, 'Each code lets you in once, without the app. They are shown only now: '
+      + 'save them where you find them without your phone.'),
+    el('ul', { 'aria-label': 'Recovery codes' }, ...codes.map((code) => el('li', {}, code))),
+    el('div.acts', {}, copy,
+      el('a.button', { href: file, download: 'recovery-codes.txt' }, 'Download'), finish),
+  );
+}
+
+/**
+ * @param {{given?: string, done: () => void}} on `given` is the password, if it is known; `done` is
+ *   called when the recovery codes are saved
+ */
+export function enrolment({ given = '', done }) {
+  const problem = el('p.error', { id: 'enrol-problem', role: 'alert', hidden: true });
+  const body = el('div.step');
+  const root = el('div.enrol', {}, body, problem);
+
+  /**
+   * Runs a step; a refusal is shown, and the field keeps the focus.
+   * @param {HTMLInputElement} field
+   * @param {() => Promise<void>} work
+   */
+  async function attempt(field, work) {
+    problem.hidden = true;
+    field.removeAttribute('aria-invalid');
+    try { await work(); } catch (error) {
+      const isCode = error instanceof Problem && error.code === 'wrong_code';
+      problem.hidden = false;
+      problem.replaceChildren(icon('alert', 'small'), el('span', {}, isCode
+        ? 'Wrong code. Enter the one that the app shows now.' : reasonOf(error, SILENCE)));
+      field.setAttribute('aria-invalid', 'true');
+      field.focus();
+    }
+  }
+
+  /**
+   * A step that asks for one text.
+   * @param {Node[]} before
+   * @param {{control: HTMLInputElement, root: HTMLElement}} field
+   * @param {string} verb
+   * @param {(value: string) => Promise<void>} work
+   */
+  function ask(before, field, verb, work) {
+    const button = el('button.button.primary', { type: 'submit' }, verb);
+    /** @param {Event} event */
+    const submit = async (event) => {
+      event.preventDefault();
+      if (button.disabled || !field.control.value.trim()) return field.control.focus();
+      button.disabled = true;
+      await attempt(field.control, () => work(field.control.value.trim()));
+      button.disabled = false;
+    };
+    body.replaceChildren(...before,
+      el('form.step', { submit, novalidate: true }, field.root, button));
+    field.control.focus();
+  }
+
+  /** @param {string} password */
+  async function begin(password) {
+    const { secret, uri } = await api.beginApp(password);
+    const code = labelled('first-code', 'Enter the 6 digits it shows', {
+      inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 16,
+      'aria-describedby': 'enrol-problem' });
+    ask([
+      el('p', {}, 'Open an authenticator app. Scan the picture, or type the key.'),
+      await picture(uri),
+      el('code.key', { 'aria-label': 'Key' }, secret.replace(/(.{4})(?=.)/g, '$1 ')),
+    ], code, 'Turn on', async (text) => {
+      const { recovery_codes: codes } = await api.confirmApp(text);
+      body.replaceChildren(recoveryCodes(codes, done));
+    });
+  }
+
+  const password = labelled('enrol-password', 'Your password', {
+    type: 'password', autocomplete: 'current-password', maxlength: 1024,
+    'aria-describedby': 'enrol-problem' });
+  ask([], password, 'Continue', begin);
+  if (given) attempt(password.control, () => begin(given));
+  return { root, focus: () => root.querySelector('input')?.focus() };
+}
+
+/**
+ * The page of an operator whose workspace requires a second factor, before anything else.
+ * @param {string} given the password of this login, or '' after a reload
+ * @param {() => Promise<void>} done
+ * @param {(notice: string) => void} leave
+ */
+export function enrolmentGate(given, done, leave) {
+  const steps = enrolment({ given, done });
+  const root = el(
+    'main.gate',
+    {},
+    el(
+      'section.login',
+      { 'aria-labelledby': 'enrol-title' },
+      el('span.logo', {}, icon('swift')),
+      el('h1', { id: 'enrol-title' }, 'Set up a second factor'),
+      el('p.hint', {}, 'Your workspace requires one. After your password you enter a code from an app.'),
+      steps.root,
+      el('button.button.quiet', {
+        type: 'button',
+        click: () => leave('You are logged out.'),
+      }, 'Log out'),
+    ),
+  );
+  return { root, focus: steps.focus };
+}

@@ -1,0 +1,3 @@
+-- base: broken_chain
+-- A LINE back end whose migrations lack their first revision.
+SELECT 1;

@@ -1,0 +1,2 @@
+-- A workspace chat as it is, without sessions.
+SELECT 1;

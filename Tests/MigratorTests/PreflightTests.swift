@@ -1,0 +1,64 @@
+import Fixtures
+import Migrator
+import Postgres
+import Testing
+
+/// The completeness of findings: an administrator can act on each without a look at the database.
+@Suite struct PreflightTests {
+  /// Findings that concern no table of rows.
+  private static let withoutRows = [
+    "search_path", "schema ", "default privileges", "event triggers",
+  ]
+
+  @Test(arguments: ShapeTests.names)
+  func `each finding names rows, an example, an action and a statement`(name: String) throws {
+    let shape = try Shape(name)
+    let connection = try BlockingConnection(shape.database().url)
+    let findings = try Migrator(connection).examine()
+    #expect(!findings.isEmpty || shape.refusal == nil)
+    for finding in findings {
+      #expect(!finding.problem.isEmpty && !finding.action.isEmpty, "\(finding)")
+      #expect(
+        finding.remedy.hasSuffix(";") || finding.remedy.contains("; ")
+          || finding.remedy.contains("--database-url"), "\(finding)")
+      guard !finding.table.contains("("),
+        !Self.withoutRows.contains(where: { finding.table.hasPrefix($0) })
+      else { continue }
+      let count = try connection.ask(script: "SELECT count(*) FROM \(finding.table)").int(0, 0)
+      if count == 0 { continue }
+      #expect(finding.rows != nil && finding.example?.contains("=") == true, "\(finding)")
+    }
+  }
+
+  @Test func `the roles, policies and event triggers that stay are named`() throws {
+    let connection = try BlockingConnection(Shape("supabase").database().url)
+    try connection.execute(
+      script: """
+        CREATE FUNCTION watch() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END';
+        CREATE EVENT TRIGGER app_watch ON ddl_command_end EXECUTE FUNCTION watch();
+        """)
+    let findings = try Migrator(connection).examine()
+    #expect(
+      Set(findings.filter { $0.problem.contains("rows of the table") }.map(\.object))
+        .isSuperset(of: ["anon", "authenticated", "service_role"]))
+    #expect(findings.contains { $0.table == "chats" && $0.object == "chats_owner" })
+    #expect(
+      findings.contains { $0.problem == "app_watch fire for statements of the migrations" })
+  }
+
+  @Test func `rows are examined also where definitions are obstacles`() throws {
+    let connection = try BlockingConnection(Shape("orphans").database().url)
+    try connection.execute(script: "ALTER TABLE chats ADD COLUMN kind text")
+    let obstacles = try Migrator(connection).examine().filter(\.isObstacle)
+    #expect(Set(obstacles.map(\.object)) == ["kind", "workspace_id"])
+  }
+
+  @Test func `an example shows no text that people wrote`() throws {
+    let connection = try BlockingConnection(Shape("generated").database().url)
+    let finding = try #require(try Migrator(connection).examine().first)
+    #expect(finding.object == "content")
+    let example = try #require(finding.example)
+    let expected = /id = [0-9a-f-]{36}, content = ..… \([0-9]+ characters\)/
+    #expect(example.wholeMatch(of: expected) != nil, "\(example)")
+  }
+}
