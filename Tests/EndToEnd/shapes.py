@@ -46,8 +46,13 @@ class Shape:
         refusals = self.values("expect-owner") if is_owner else []
         self.refusal = (refusals + self.values("expect") + [None])[0]
         lines = self.text.splitlines()
+        #: Chirrup's tables stand in this schema; all others of search_path are the application's.
+        self.schema = (self.values("schema") or [None])[0]
+        #: The workspace into which the LINE back end is imported.
+        self.importing = (self.values("import") or [None])[0]
+        headers = r"-- (base|expect|expect-owner|old|schema|import): "
         self.title = next(
-            (line[3:] for line in lines if line.startswith("-- ") and not re.match(r"-- (base|expect|expect-owner|old): ", line)), name
+            (line[3:] for line in lines if line.startswith("-- ") and not re.match(headers, line)), name
         ).split(". ")[0].split(": ")[0].rstrip(".:")
         everyday = ["SELECT * FROM messages, intents LIMIT 1"] if name.startswith("line_") else EVERYDAY
         self.old = self.values("old") + everyday
@@ -65,10 +70,17 @@ class World:
         self.is_owner = is_owner
         self.folder = tempfile.mkdtemp(prefix="shapes", dir=server)
         self.creating = threading.Lock()
+        #: The schema of Chirrup by shape, where it is not the application's.
+        self.schemas = {}
 
     def url(self, database, role=None, host=None):
         role = role or (self.role(database) if self.is_owner else "chirrup")
         return f"postgresql://{role}@/{database}?host={host or self.server}"
+
+    def chirrup_url(self, database, host=None):
+        schema = self.schemas.get(database.split("__")[0])
+        path = f"&options=-csearch_path%3D{schema},public" if schema else ""
+        return self.url(database, host=host) + path
 
     def role(self, database):
         return "owner_" + database.split("__")[0]
@@ -99,6 +111,9 @@ class World:
                 for name in self.psql("postgres", script="""SELECT rolname FROM pg_roles
                   WHERE rolname IN ('anon', 'authenticated', 'service_role');""").split():
                     self.psql("postgres", script=f"GRANT {name} TO {role};")
+        if shape.schema:
+            self.schemas[shape.name] = shape.schema
+            self.psql(shape.name, script=f"CREATE SCHEMA {shape.schema};", role=user)
 
     def copy(self, database, name):
         owner = f" OWNER {self.role(database)}" if self.is_owner else ""
@@ -118,9 +133,12 @@ class World:
             self.psql("postgres", script=f"DROP DATABASE IF EXISTS {name} WITH (FORCE);")
 
     def migrate(self, database, *arguments, host=None):
+        return self.command(database, "migrate", *arguments, host=host)
+
+    def command(self, database, *arguments, host=None):
         ended = subprocess.run(
-            [self.chirrup, "migrate", *arguments, "--database-url", self.url(database, host=host)],
-            capture_output=True, text=True, timeout=PATIENCE)
+            [self.chirrup, *arguments, "--database-url", self.chirrup_url(database, host)],
+            capture_output=True, text=True, timeout=PATIENCE, cwd=self.folder)
         return ended.returncode, ended.stdout + ended.stderr
 
     def dump(self, database, option):
@@ -136,7 +154,8 @@ class World:
 
     def state(self, database):
         """The schema, and everything in the tables that does not depend on the time or on random keys."""
-        script = """
+        schema = self.schemas.get(database.split("__")[0], "public")
+        script = f"SET search_path = {schema}, public;" + """
           SELECT format('SELECT %L, count(*) FROM %s', c.oid::regclass, c.oid::regclass) FROM pg_class c
           JOIN pg_namespace n ON n.oid = relnamespace
           WHERE relkind = 'r' AND nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY c.oid::regclass::text
@@ -157,7 +176,7 @@ class World:
         proxy = Proxy(folder, self.server, gate)
         try:
             process = subprocess.Popen(
-                [self.chirrup, "migrate", *arguments, "--database-url", self.url(database, host=folder)],
+                [self.chirrup, "migrate", *arguments, "--database-url", self.chirrup_url(database, folder)],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             deadline = time.monotonic() + PATIENCE
             while process.poll() is None and not gate.reached.wait(0.01):
@@ -239,8 +258,24 @@ class Trial:
         self.note("verify", code == 0, "yes", text)
         world.copy(name, name + "__up")
         self.state = world.state(name)
+        if self.shape.importing:
+            self.imported(self.shape.importing)
         code, text = world.migrate(name, "down", "--to", "none", "--yes")
         self.note("down", code == 0, "yes", text)
+
+    def imported(self, workspace):
+        for arguments in (
+            ("workspace", "create", workspace), ("import", "line-oa", "--workspace", workspace, "--yes"),
+            ("migrate", "verify"),
+        ):
+            code, text = self.world.command(self.shape.name, *arguments)
+            if code:
+                self.faults.append(f"{self.shape.name}: {' '.join(arguments)}: {text}")
+        messages = "SELECT count(*) FROM {}"
+        script = f"{messages.format('public.messages')}; {messages.format(self.world.schemas[self.shape.name] + '.chats')};"
+        there, here = self.world.psql(self.shape.name, script=script).split()
+        if there != here:
+            self.faults.append(f"{self.shape.name}: {here} of {there} messages are imported")
 
     def killed(self):
         for column, source, arguments, check in [
