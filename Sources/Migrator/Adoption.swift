@@ -21,8 +21,8 @@ enum Adoption {
       SELECT wanted, 'found', '', obj_description(found)
       UNION ALL SELECT wanted, 'row security', 'enabled', relrowsecurity::text
         FROM pg_class WHERE oid = found
-      UNION ALL SELECT wanted, 'option', split_part(option, '=', 1), split_part(option, '=', 2)
-        FROM pg_class, unnest(reloptions) AS option WHERE oid = found
+      UNION ALL SELECT wanted, 'options', '', array_to_string(reloptions, ', ')
+        FROM pg_class WHERE oid = found AND reloptions IS NOT NULL
       UNION ALL SELECT wanted, 'column', attname, col_description(found, attnum)
         FROM pg_attribute WHERE attrelid = found AND attnum > 0 AND NOT attisdropped
       UNION ALL SELECT wanted, 'not null', attname, NULL
@@ -224,6 +224,27 @@ enum Adoption {
     END
     $f$;
 
+    -- Gives a table its storage parameters back, in their order: pg_dump prints them in it.
+    CREATE OR REPLACE FUNCTION chirrup_reset_options(wanted text) RETURNS void LANGUAGE plpgsql
+    AS $f$
+    DECLARE
+      options text[] := (SELECT reloptions FROM pg_class WHERE oid = wanted::regclass);
+      -- Older versions of Chirrup recorded a row for each parameter.
+      recorded text := (SELECT coalesce(max(definition) FILTER (WHERE kind = 'options'),
+          string_agg(name || '=' || definition, ', ') FILTER (WHERE kind = 'option'))
+        FROM chirrup_adoptions WHERE relation = wanted);
+    BEGIN
+      IF array_to_string(options, ', ') IS NOT DISTINCT FROM recorded THEN RETURN; END IF;
+      IF options IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE %s RESET (%s)', wanted::regclass,
+          (SELECT string_agg(split_part(option, '=', 1), ', ') FROM unnest(options) AS option));
+      END IF;
+      IF recorded IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE %s SET (%s)', wanted::regclass, recorded);
+      END IF;
+    END
+    $f$;
+
     -- Reverts chirrup_adopt: drops the table, or removes the additions to an adopted one.
     CREATE OR REPLACE FUNCTION chirrup_release(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
     DECLARE
@@ -322,14 +343,7 @@ enum Adoption {
           AND kind = 'row security' AND definition = 'false') THEN
         EXECUTE format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', kept);
       END IF;
-      FOR item IN
-        SELECT split_part(option, '=', 1) AS name FROM pg_class, unnest(reloptions) AS option
-        WHERE oid = kept
-      LOOP EXECUTE format('ALTER TABLE %s RESET (%s)', kept, item.name); END LOOP;
-      FOR item IN
-        SELECT name, definition FROM chirrup_adoptions WHERE relation = wanted AND kind = 'option'
-      LOOP EXECUTE format('ALTER TABLE %s SET (%s = %s)', kept, item.name, item.definition);
-      END LOOP;
+      PERFORM chirrup_reset_options(wanted);
       PERFORM chirrup_loud(wanted);
       DELETE FROM chirrup_adoptions WHERE relation = wanted;
     END

@@ -122,7 +122,9 @@ extension ServerRefusal {
     case "23502", "23503", "23514":
       return "change the rows that the detail names, then run it again"
     case "53100": return "free space on the disk of PostgreSQL, then run it again"
-    case "25006": return "connect to the primary: this server is a standby"
+    case "25006":
+      return "connect to the primary if this server is a standby (SELECT pg_is_in_recovery()), or: "
+        + "ALTER DATABASE … SET default_transaction_read_only = off"
     case "42P01": return "chirrup migrate repair"
     default: return nil
     }

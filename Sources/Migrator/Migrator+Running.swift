@@ -187,13 +187,16 @@ extension Migrator {
   }
 
   private func refusePooler() throws(MigrationFailure) {
-    let isPooled: Bool
+    if try isPooled() { throw .pooled }
+  }
+
+  func isPooled() throws(MigrationFailure) -> Bool {
     do throws(QueryFailure) {
-      isPooled = try connection.isPooled()
+      return try connection.isPooled()
     } catch {
+      if case .unavailable(let reason) = error { throw .unavailable(reason: reason) }
       throw .query(error)
     }
-    if isPooled { throw .pooled }
   }
 
   /// Runs a transaction and retries it after a lock timeout. The timeout is short, because readers

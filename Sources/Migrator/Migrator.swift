@@ -37,9 +37,10 @@ public struct Migrator {
     try self.init(connection, chain: Migrator.embeddedChain())
   }
 
-  public init(_ connection: BlockingConnection, chain: Chain) {
+  public init(_ connection: BlockingConnection, chain: Chain) throws(MigrationFailure) {
     self.connection = connection
     self.chain = chain
+    try useOwnSettings()
   }
 
   /// Checks the files of this binary, without a database. Empty if they are valid.
@@ -125,9 +126,9 @@ public struct Migrator {
       guard !migrations.isEmpty else { return [] }
       let obstacles = try examine().filter(\.isObstacle)
       guard obstacles.isEmpty else { throw .notAdoptable(obstacles) }
+      var locks = try LockObserver(self)
+      try prepareBookkeeping()
       do throws(MigrationFailure) {
-        var locks = try LockObserver(self)
-        try prepareBookkeeping()
         for (index, migration) in migrations.enumerated() {
           try apply(migration, number: index + 1, of: migrations.count, &locks, report)
         }

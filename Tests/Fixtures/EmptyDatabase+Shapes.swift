@@ -9,6 +9,8 @@ public struct Shape: Sendable {
   public let refusal: String?
   /// The statements of the old application, which must succeed after the migration.
   public let oldStatements: [String]
+  /// The schema of Chirrup's tables, if it is not the application's.
+  private let schema: String?
   private let base: String
   private let script: String
 
@@ -26,6 +28,7 @@ public struct Shape: Sendable {
     base = values("base").first ?? "workspace_chat"
     refusal = values("expect").first
     oldStatements = values("old")
+    schema = values("schema").first
   }
 
   public static func all() throws -> [Shape] {
@@ -54,7 +57,9 @@ public struct Shape: Sendable {
   public func database(rows: Int = 300) throws -> EmptyDatabase {
     let database = try EmptyDatabase(fixture: base, rows: rows)
     try BlockingConnection(database.url).execute(script: script)
-    return database
+    guard let schema else { return database }
+    try BlockingConnection(database.url).execute(script: "CREATE SCHEMA \(schema)")
+    return database.reached(by: "\(schema),public")
   }
 
   /// Makes it in an empty database of another server.

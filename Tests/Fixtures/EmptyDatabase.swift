@@ -18,6 +18,16 @@ public struct EmptyDatabase: Sendable {
     url = base.replacing("/chirrup?", with: "/\(name)?")
   }
 
+  private init(url: String, name: String) {
+    self.url = url
+    self.name = name
+  }
+
+  /// The same database, with another search_path for its connections.
+  func reached(by searchPath: String) -> EmptyDatabase {
+    EmptyDatabase(url: "\(url)&options=-csearch_path%3D\(searchPath)", name: name)
+  }
+
   /// A database as found in other systems (Tests/Fixtures/legacy).
   public init(fixture: String, rows: Int = 1_000) throws {
     try self.init()

@@ -8,6 +8,7 @@ import Testing
   /// Findings that concern no table of rows.
   private static let withoutRows = [
     "search_path", "schema ", "default privileges", "event triggers",
+    "default_transaction_read_only",
   ]
 
   @Test(arguments: ShapeTests.names)
@@ -60,5 +61,33 @@ import Testing
     let example = try #require(finding.example)
     let expected = /id = [0-9a-f-]{36}, content = ..… \([0-9]+ characters\)/
     #expect(example.wholeMatch(of: expected) != nil, "\(example)")
+  }
+
+  @Test func `defaults of a session change neither the findings nor the migrations`() throws {
+    let url = try Shape("guide_applied").database().url
+    let findings = try Migrator(BlockingConnection(url)).examine()
+    let defaults = [
+      "quote_all_identifiers=on", "statement_timeout=30", "lock_timeout=1",
+      "idle_in_transaction_session_timeout=5", "default_transaction_isolation=serializable",
+      "default_transaction_deferrable=on", "datestyle=German", "intervalstyle=sql_standard",
+      "bytea_output=escape", "row_security=off", "transform_null_equals=on", "array_nulls=off",
+      "standard_conforming_strings=off", "client_min_messages=debug1",
+    ]
+    let options = defaults.map { "-c\($0.replacing("=", with: "%3D"))" }.joined(separator: "%20")
+    let migrator = try Migrator(BlockingConnection("\(url)&options=\(options)"))
+    #expect(try migrator.examine() == findings)
+    var notices: [String] = []
+    try migrator.up { if case .notice(let text) = $0 { notices.append(text) } }
+    #expect(!notices.contains { $0.contains("DEBUG") || $0.contains("rewriting") })
+    #expect(try migrator.verify().allSatisfy(\.passed))
+  }
+
+  @Test func `a user whose transactions write nothing is refused`() throws {
+    let url = try Shape("plain").database().url
+    let migrator = try Migrator(
+      BlockingConnection("\(url)&options=-cdefault_transaction_read_only%3Don"))
+    let finding = try #require(try migrator.examine().first)
+    #expect(finding.isObstacle && finding.problem == "is on for this connection")
+    #expect(throws: MigrationFailure.self) { try migrator.up() }
   }
 }

@@ -15,7 +15,7 @@ import Testing
     let (migrations, _) = Migration.embedded()
     let text = "-- More.\n-- parent: \(try Chain(migrations).head ?? "")\n\(migration)\n"
     let chain = try Chain(migrations + [try Migration(revision: "20990101_more", text: text)])
-    return Migrator(connection, chain: chain)
+    return try Migrator(connection, chain: chain)
   }
 
   @Test func `a down that leaves a table and loses a row is reported, and nothing is changed`()

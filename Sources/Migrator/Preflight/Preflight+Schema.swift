@@ -1,6 +1,28 @@
 extension Preflight {
-  /// The schema that search_path names first, and tables of the application in another one.
+  /// The server, the schema that search_path names first, and tables of the application in another
+  /// one.
   static let schema = """
+    SELECT 'server', '', 'is a standby', NULL::bigint, NULL, 'nothing can be written to it',
+      'connect to the primary, by another --database-url', true
+    WHERE pg_is_in_recovery()
+    UNION ALL
+    SELECT 'default_transaction_read_only', '', 'is on for ' || CASE source
+        WHEN 'database' THEN 'this database' WHEN 'user' THEN 'this user'
+        WHEN 'database user' THEN 'this user in this database'
+        WHEN 'client' THEN 'this connection' ELSE 'this server' END,
+      NULL, NULL, 'neither the migrations nor the gateway could write', CASE source
+        WHEN 'database' THEN format('ALTER DATABASE %I', current_database())
+        WHEN 'user' THEN format('ALTER ROLE %I', current_user)
+        WHEN 'database user' THEN
+          format('ALTER ROLE %I IN DATABASE %I', current_user, current_database())
+        WHEN 'client' THEN 'without it in --database-url and PGOPTIONS, or: '
+          || format('ALTER ROLE %I', current_user)
+        ELSE 'ALTER SYSTEM' END || ' SET default_transaction_read_only = off;'
+        || CASE WHEN source LIKE '%user' OR source IN ('database', 'client') THEN ''
+          ELSE ' SELECT pg_reload_conf();' END, true
+    FROM pg_settings
+    WHERE name = 'default_transaction_read_only' AND setting = 'on' AND NOT pg_is_in_recovery()
+    UNION ALL
     SELECT 'search_path', '', 'names no schema that exists', NULL::bigint, NULL,
       'there is no place for the tables', 'CREATE SCHEMA ' || quote_ident(current_user) || ';', true
     WHERE current_schema() IS NULL

@@ -20,6 +20,32 @@ extension Preflight {
       AND NOT EXISTS (SELECT FROM known k WHERE k.relation = t.relation AND k.name = attname)
     """
 
+  /// Columns that hold whole rows of a table: PostgreSQL adds no column with a default to its type.
+  static let rowTypes = """
+    SELECT t.relation, '', 'is the type of ' || string_agg(holder, ', ' ORDER BY holder),
+      NULL::bigint, NULL, 'columns are added to its rows, which PostgreSQL refuses',
+      'CREATE TYPE app_row AS (…); ' || string_agg(format(
+        'ALTER TABLE %s ALTER COLUMN %I TYPE app_row USING …;', place, attname), ' '
+        ORDER BY holder), true
+    FROM adoptable t CROSS JOIN LATERAL (
+      WITH RECURSIVE holding (type) AS (
+        SELECT reltype FROM pg_class WHERE oid = t.oid
+        UNION
+        SELECT next FROM holding CROSS JOIN LATERAL (
+          SELECT y.oid FROM pg_type y WHERE y.typelem = holding.type OR y.typbasetype = holding.type
+          UNION ALL
+          SELECT y.oid FROM pg_type y JOIN pg_attribute a ON a.attrelid = y.typrelid
+            AND a.atttypid = holding.type AND NOT attisdropped
+          JOIN pg_class c ON c.oid = y.typrelid AND c.relkind = 'c'
+        ) AS over (next)
+      )
+      SELECT c.oid::regclass AS place, attname, format('%s.%I', c.oid::regclass, attname) AS holder
+      FROM holding JOIN pg_attribute ON atttypid = type AND attnum > 0 AND NOT attisdropped
+      JOIN pg_class c ON c.oid = attrelid AND c.relkind IN ('r', 'p', 'm')
+    ) AS held
+    GROUP BY t.relation
+    """
+
   /// Indexes that are replaced because they have names of Chirrup's, although the table is
   /// clustered on them or replicated by them.
   static let markedIndexes = """

@@ -100,7 +100,7 @@ struct Preflight {
   static let definitions = [
     tables, takenNames, takenIndexes, columns, demands, keys, constraints, triggers, policies,
     privileges, grants,
-    fixedDemands, markedIndexes,
+    fixedDemands, markedIndexes, rowTypes,
   ]
   static let contents =
     [messagesWithoutValue, orphanMessages, lostSessions, unknownRoles, emptyContents]
