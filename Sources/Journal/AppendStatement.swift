@@ -20,7 +20,8 @@ enum AppendStatement {
       set_config('idle_in_transaction_session_timeout', '5000', $1),
       set_config('synchronous_commit',
         CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-        ELSE current_setting('synchronous_commit') END, $1)
+        ELSE current_setting('synchronous_commit') END, $1),
+      \(SessionSettings.meaning)
     """
 
   static let lock: SQL = """

@@ -1,19 +1,15 @@
 import Postgres
 
-/// The settings of the migrator's session. A database or a user may have other defaults: a
-/// `statement_timeout` that ends the building of an index, or `quote_all_identifiers`, which
-/// changes the texts of definitions that are compared.
+/// The settings of the migrator's session, in addition to those of every session. A database or a
+/// user may have other defaults: a `statement_timeout` that ends the building of an index, or
+/// `quote_all_identifiers`, which changes the texts of definitions that are compared.
 extension Migrator {
   private static let sessionSettings: StaticString = """
     SELECT set_config(name, value, false) FROM (VALUES
       ('statement_timeout', '0'), ('lock_timeout', '0'), ('transaction_timeout', '0'),
       ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0'),
-      ('default_transaction_isolation', 'read committed'),
-      ('default_transaction_deferrable', 'off'),
-      ('quote_all_identifiers', 'off'), ('standard_conforming_strings', 'on'),
-      ('transform_null_equals', 'off'), ('array_nulls', 'on'), ('bytea_output', 'hex'),
-      ('datestyle', 'ISO'), ('intervalstyle', 'postgres'), ('extra_float_digits', '1'),
-      ('row_security', 'on'), ('check_function_bodies', 'on'), ('client_min_messages', 'notice'),
+      ('quote_all_identifiers', 'off'), ('check_function_bodies', 'on'),
+      ('client_min_messages', 'notice'),
       ('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
         ELSE current_setting('synchronous_commit') END)
     ) AS wanted (name, value) JOIN pg_settings USING (name)

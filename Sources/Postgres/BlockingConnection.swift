@@ -9,7 +9,12 @@ public final class BlockingConnection {
   public init(_ url: String) throws(QueryFailure) {
     pq = try PQConnection.connect(url: url)
     pq.sendNotices(to: notices)
+    // Through a pooler other clients share the session, so it keeps its settings.
+    guard try !isPooled() else { return }
+    try perform(Query(BlockingConnection.settings, [.bool(false)]))
   }
+
+  private static let settings: SQL = "SELECT \(SessionSettings.meaning)"
 
   /// Whether the connection goes through a pooler, see `PQConnection.isPooled`.
   public func isPooled() throws(QueryFailure) -> Bool {

@@ -266,7 +266,8 @@ public struct QueryConnection: ~Copyable {
   package static let settings: SQL = """
     SELECT set_config('enable_seqscan', 'off', $1), set_config('jit', 'off', $1),
       set_config('statement_timeout', $2, $1),
-      set_config('idle_in_transaction_session_timeout', '10000', $1)
+      set_config('idle_in_transaction_session_timeout', '10000', $1),
+      set_config('lock_timeout', '0', $1), \(SessionSettings.meaning)
     """
 
   private func applySettings() -> Bool {
