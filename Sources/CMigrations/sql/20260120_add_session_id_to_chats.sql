@@ -1,6 +1,6 @@
 -- The log: every message belongs to a session and has a number in it.
 -- parent: 20260120_create_chat_sessions
--- was: 62f26403a99bd711 ce496c7b479ea0ef 80f43a2266923a99
+-- was: 62f26403a99bd711 ce496c7b479ea0ef 80f43a2266923a99 a9d05e888b3f12a3
 -- loses: the sessions of messages and their numbers, notes and event lines, and every message unless the table was there before Chirrup
 --
 -- In an older application all messages of a workspace were one conversation. They keep it: one session titled
@@ -413,34 +413,42 @@ BEGIN
       EXECUTE format('DELETE FROM chats WHERE workspace_id IN (SELECT id FROM workspaces WHERE %I IS NULL)', demanded);
     END LOOP;
     -- The old application's own column gets back that these messages had no session.
-    IF to_regclass('chirrup_legacy_sessions') IS NOT NULL AND EXISTS (SELECT FROM chirrup_adoptions
-        WHERE relation = 'chats' AND kind = 'column' AND name = 'session_id') THEN
+    IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chats' AND kind = 'column' AND name = 'session_id') THEN
       ALTER TABLE chats DROP CONSTRAINT IF EXISTS chats_session_id_fkey,
         DROP CONSTRAINT IF EXISTS chats_are_numbered, ALTER COLUMN session_id DROP NOT NULL;
-      UPDATE chats c SET session_id = NULL FROM chirrup_legacy_sessions l
-      WHERE c.session_id = l.session_id AND (c.seq <= l.messages OR NOT l.is_found);
-      IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'found') THEN
-        DELETE FROM chat_sessions s USING chirrup_legacy_sessions l
-        WHERE s.id = l.session_id AND NOT l.is_found
-          AND NOT EXISTS (SELECT FROM chats c WHERE c.session_id = s.id);
+      IF to_regclass('chirrup_legacy_sessions') IS NOT NULL THEN
+        UPDATE chats c SET session_id = NULL FROM chirrup_legacy_sessions l
+        WHERE c.session_id = l.session_id AND (c.seq <= l.messages OR NOT l.is_found);
       END IF;
+      -- Where it demands a session, the one that was opened for a message stays.
+      UPDATE chats c SET session_id = NULL FROM chirrup_adoptions a
+      WHERE a.relation = 'chat_sessions' AND a.kind = 'opened' AND c.session_id = a.name::uuid
+        AND NOT EXISTS (SELECT FROM chirrup_adoptions
+          WHERE relation = 'chats' AND kind = 'not null' AND name = 'session_id');
     END IF;
     PERFORM chirrup_loud('chat_sessions');
   END IF;
 END
 $$;
 SELECT chirrup_release('chats');
--- Without the column no message leads to a session, so those that were made for the move have no meaning.
+-- The sessions that were made for messages without one go from a table of the old application, if no message leads to
+-- them any more.
 DO $$
+DECLARE
+  ours uuid[] := ARRAY(SELECT name::uuid FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'opened');
 BEGIN
-  IF to_regclass('chirrup_legacy_sessions') IS NOT NULL
-    AND EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'found')
-    AND NOT EXISTS (SELECT FROM pg_attribute
-      WHERE attrelid = to_regclass('chats') AND attname = 'session_id' AND NOT attisdropped) THEN
-    PERFORM chirrup_quiet('chat_sessions');
-    DELETE FROM chat_sessions s USING chirrup_legacy_sessions l WHERE s.id = l.session_id AND NOT l.is_found;
-    PERFORM chirrup_loud('chat_sessions');
+  IF NOT EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'found') THEN RETURN; END IF;
+  IF to_regclass('chirrup_legacy_sessions') IS NOT NULL THEN
+    ours := ours || ARRAY(SELECT session_id FROM chirrup_legacy_sessions WHERE NOT is_found);
   END IF;
+  PERFORM chirrup_quiet('chat_sessions');
+  IF EXISTS (SELECT FROM pg_attribute
+      WHERE attrelid = to_regclass('chats') AND attname = 'session_id' AND NOT attisdropped) THEN
+    DELETE FROM chat_sessions s WHERE id = ANY (ours) AND NOT EXISTS (SELECT FROM chats c WHERE c.session_id = s.id);
+  ELSE
+    DELETE FROM chat_sessions WHERE id = ANY (ours);
+  END IF;
+  PERFORM chirrup_loud('chat_sessions');
 END
 $$;
 DROP FUNCTION IF EXISTS chirrup_number_message();
