@@ -80,7 +80,7 @@ ALTER TABLE chirrup_legacy_sessions ADD COLUMN IF NOT EXISTS is_found boolean NO
 COMMENT ON TABLE chirrup_legacy_sessions IS
   'The session that the messages of each workspace moved into, and how many there were; `verify` compares.';
 
--- Numbers the next rows of one workspace and returns their count; 0 when none is left.
+-- Numbers the next rows of one workspace and returns their count; 0 when none is left. Rows without a time come first.
 CREATE OR REPLACE FUNCTION chirrup_move_legacy(page bigint) RETURNS bigint LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $f$
 DECLARE
@@ -100,18 +100,18 @@ BEGIN
     WITH next AS MATERIALIZED (
       SELECT id, created_at, place.messages + row_number() OVER (ORDER BY created_at, id) AS seq
       FROM (
-        SELECT id, created_at FROM chats
+        SELECT id, coalesce(created_at, '-infinity') AS created_at FROM chats
         WHERE workspace_id = place.workspace_id AND session_id IS NULL
-          AND (created_at, id) > (coalesce(place.last_at, '-infinity'),
+          AND (coalesce(created_at, '-infinity'), id) > (coalesce(place.last_at, '-infinity'),
             coalesce(place.last_id, '00000000-0000-0000-0000-000000000000'))
-        ORDER BY created_at, id LIMIT page) AS page
+        ORDER BY coalesce(created_at, '-infinity'), id LIMIT page) AS page
     ), numbered AS (
       UPDATE chats SET session_id = place.session_id, seq = next.seq,
         content_hash = sha256(convert_to(
           kind || E'\n' || coalesce(payload::text, '') || E'\n' || coalesce(content, ''), 'UTF8'))
       FROM next WHERE chats.id = next.id
     ), noted AS (
-      SELECT count(*) AS count, min(created_at) AS first FROM next
+      SELECT count(*) AS count, min(created_at) FILTER (WHERE created_at > '-infinity') AS first FROM next
     ), last AS (
       SELECT id, created_at FROM next ORDER BY seq DESC LIMIT 1
     )
@@ -124,6 +124,7 @@ BEGIN
     RETURNING noted.count INTO moved;
     SELECT * INTO place FROM chirrup_legacy_sessions WHERE workspace_id = place.workspace_id;
     IF place.is_done THEN
+      place.last_at := nullif(place.last_at, '-infinity');
       -- The owner of the workspace owned its conversation, where the old table says who that is.
       IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'workspaces'::regclass
                  AND attname = 'user_id' AND atttypid = 'uuid'::regtype AND NOT attisdropped) THEN
@@ -132,8 +133,9 @@ BEGIN
       INSERT INTO chat_sessions AS s
         (id, workspace_id, user_id, title, status, created_at, last_message_at, closed_at, waiting_since,
          last_seq, message_count, channel, last_message_preview, last_message_role)
-      SELECT place.session_id, place.workspace_id, owner, 'Legacy Chat', 'closed', place.first_at,
-        place.last_at, place.last_at, NULL, place.messages, place.messages, 'legacy', left(content, 120), role
+      SELECT place.session_id, place.workspace_id, owner, 'Legacy Chat', 'closed', coalesce(place.first_at, now()),
+        place.last_at, coalesce(place.last_at, now()), NULL, place.messages, place.messages, 'legacy',
+        left(content, 120), role
       FROM chats WHERE id = place.last_id
       ON CONFLICT (id) DO UPDATE SET last_seq = excluded.last_seq, message_count = excluded.message_count,
         last_message_at = excluded.last_message_at, last_message_preview = excluded.last_message_preview,
@@ -173,11 +175,11 @@ BEGIN
     WITH next AS MATERIALIZED (
       SELECT id, created_at, place.messages + row_number() OVER (ORDER BY created_at, id) AS seq
       FROM (
-        SELECT id, created_at FROM chats
+        SELECT id, coalesce(created_at, '-infinity') AS created_at FROM chats
         WHERE session_id = place.session_id AND seq IS NULL
-          AND (created_at, id) > (coalesce(place.last_at, '-infinity'),
+          AND (coalesce(created_at, '-infinity'), id) > (coalesce(place.last_at, '-infinity'),
             coalesce(place.last_id, '00000000-0000-0000-0000-000000000000'))
-        ORDER BY created_at, id LIMIT page) AS page
+        ORDER BY coalesce(created_at, '-infinity'), id LIMIT page) AS page
     ), numbered AS (
       UPDATE chats SET seq = next.seq, content_hash = sha256(convert_to(
           kind || E'\n' || coalesce(payload::text, '') || E'\n' || coalesce(content, ''), 'UTF8'))
@@ -197,8 +199,9 @@ BEGIN
     SELECT * INTO place FROM chirrup_linked_sessions WHERE session_id = place.session_id;
     IF place.is_done AND place.messages > 0 THEN
       UPDATE chat_sessions s SET status = 'closed', channel = 'legacy', waiting_since = NULL,
-        closed_at = place.last_at, last_seq = place.messages, message_count = place.messages,
-        last_message_at = place.last_at, last_message_preview = left(c.content, 120), last_message_role = c.role
+        closed_at = coalesce(nullif(place.last_at, '-infinity'), s.created_at), last_seq = place.messages,
+        message_count = place.messages, last_message_at = nullif(place.last_at, '-infinity'),
+        last_message_preview = left(c.content, 120), last_message_role = c.role
       FROM chats c WHERE c.id = place.last_id AND s.id = place.session_id;
     END IF;
     PERFORM chirrup_loud('chats'), chirrup_loud('chat_sessions');
@@ -209,11 +212,12 @@ $f$;
 
 -- step: what finds the rows that are still to be moved
 
-CREATE INDEX IF NOT EXISTS chirrup_legacy_rows ON chats (workspace_id, created_at, id) WHERE session_id IS NULL;
+CREATE INDEX IF NOT EXISTS chirrup_legacy_rows ON chats (workspace_id, coalesce(created_at, '-infinity'), id)
+  WHERE session_id IS NULL;
 
 -- step: the same for sessions of the older application
 
-CREATE INDEX IF NOT EXISTS chirrup_linked_rows ON chats (session_id, created_at, id)
+CREATE INDEX IF NOT EXISTS chirrup_linked_rows ON chats (session_id, coalesce(created_at, '-infinity'), id)
   WHERE session_id IS NOT NULL AND seq IS NULL;
 
 -- step: the sessions that get messages
