@@ -113,6 +113,10 @@ static const unsigned char constant_checks[] = {
 #embed "sql/20261226_constant_checks.sql"
 };
 
+static const unsigned char guard_adoption[] = {
+#embed "sql/20261228_guard_adoption.sql"
+};
+
 static const unsigned char seal_secrets[] = {
 #embed "sql/20261222_seal_secrets.sql"
 };
@@ -148,6 +152,7 @@ static const chirrup_migration table[] = {
   {"20261218_describe_logins", describe_logins, sizeof describe_logins},
   {"20261221_second_factors", second_factors, sizeof second_factors},
   {"20261226_constant_checks", constant_checks, sizeof constant_checks},
+  {"20261228_guard_adoption", guard_adoption, sizeof guard_adoption},
   {"20261224_passkeys", passkeys, sizeof passkeys},
   {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},
   {"20261217_rotate_signing_keys", rotate_signing_keys, sizeof rotate_signing_keys},

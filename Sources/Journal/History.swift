@@ -127,17 +127,16 @@ public enum History {
     var total: Int64 = 0
     for row in 0..<rows.count {
       total = rows.int(row, 9) ?? 0
-      guard let seq = rows.int(row, 0), let id = rows.uuid(row, 1), let at = rows.time(row, 8)
-      else {
-        continue
-      }
+      guard let seq = rows.int(row, 0), let id = rows.uuid(row, 1) else { continue }
       entries.append(
         Entry(
           seq: seq, id: id,
           role: rows.bytes(row, 2)?.withRawSpan { Role(text: $0) } ?? .system,
           kind: rows.bytes(row, 3)?.withRawSpan { EntryKind(text: $0) } ?? .text,
           sender: rows.uuid(row, 4), senderName: rows.bytes(row, 5) ?? [],
-          body: rows.bytes(row, 6) ?? [], payload: rows.json(row, 7) ?? [], at: at))
+          body: rows.bytes(row, 6) ?? [], payload: rows.json(row, 7) ?? [],
+          // Messages of older systems may have no time.
+          at: rows.time(row, 8) ?? WallTime(microseconds: 0)))
     }
     if let first = entries.first, let last = entries.last, first.seq > last.seq {
       entries.reverse()

@@ -204,6 +204,45 @@ public struct DatabaseRoles {
       AND grantee IN (to_regrole('chirrup_gateway'), to_regrole('chirrup_reader'))
     """
 
+  // MARK: Rehearsals
+
+  /// How often a rehearsal tries to create the roles, `Migrator.lockMilliseconds` each: 10 minutes.
+  static let attemptsMax = 1_200
+
+  /// Begins the transaction of a rehearsal, with the roles. They belong to the server: a rehearsal
+  /// of another database keeps them until its end, and is waited for before a table is locked.
+  func begin(_ report: (Migrator.Event) -> Void) throws(MigrationFailure) {
+    for attempt in 1...DatabaseRoles.attemptsMax {
+      try migrator.execute("BEGIN")
+      do throws(MigrationFailure) {
+        try migrator.execute("SET LOCAL lock_timeout = \(Migrator.lockMilliseconds)")
+        return try migrator.execute(DatabaseRoles.creation)
+      } catch {
+        try migrator.execute("ROLLBACK")
+        guard error.isLockConflict, attempt < DatabaseRoles.attemptsMax else { throw error }
+        report(.blocked(attempt: attempt, of: DatabaseRoles.attemptsMax))
+      }
+    }
+  }
+
+  /// As the migrations do it, which say what is missing if this user may create no roles.
+  private static let creation = """
+    DO $$
+    DECLARE
+      wanted text;
+    BEGIN
+      FOREACH wanted IN ARRAY ARRAY['chirrup_reader', 'chirrup_gateway'] LOOP
+        BEGIN
+          IF to_regrole(wanted) IS NULL THEN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
+          END IF;
+        EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN NULL;
+        END;
+      END LOOP;
+    END
+    $$
+    """
+
   // MARK: The end
 
   /// Drops the roles that Chirrup has created. They belong to the server: if another database

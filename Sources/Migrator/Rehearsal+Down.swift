@@ -96,5 +96,9 @@ struct DefinitionSnapshot {
         acldefault('f', proowner))) AS a),
       md5(concat(prosrc, proconfig::text, prosecdef))), NULL
     FROM pg_proc p WHERE pronamespace = current_schema()::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', 'event trigger', evtname, evtevent, evttags, evtfoid::regproc,
+      evtenabled::text), NULL
+    FROM pg_event_trigger
     """
 }

@@ -51,7 +51,7 @@ extension Migrator {
       var recorded = RecordedStatements(self)
       let statements = try recorded.read(&rehearsal.recorded)
       let isFirst = try tablesOnRecord() == nil
-      try execute("BEGIN")
+      try DatabaseRoles(self).begin(report)
       defer { try? execute("ROLLBACK") }
       try execute("SET LOCAL lock_timeout = \(Migrator.lockMilliseconds * 10)")
       try execute("SET LOCAL statement_timeout = \(Rehearsal.Recorded.milliseconds)")

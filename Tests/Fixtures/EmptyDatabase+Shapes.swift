@@ -54,6 +54,12 @@ public struct Shape: Sendable {
     return statements
   }
 
+  /// The statements that undo the usual guide to sessions (guide_rollback.sql), one a line.
+  public static func rollbackOfGuide() throws -> [String] {
+    try EmptyDatabase.script(of: "guide_rollback", rows: 0).split(separator: "\n")
+      .map { String($0) }.filter { !$0.hasPrefix("--") }
+  }
+
   public func database(rows: Int = 300) throws -> EmptyDatabase {
     let database = try EmptyDatabase(fixture: base, rows: rows)
     try BlockingConnection(database.url).execute(script: script)

@@ -86,6 +86,44 @@ struct LegacyTests {
     #expect(seqs == Array(1...450))
   }
 
+  @Test("messages without a time come first, and are shown with the time 1970-01-01")
+  func noTimes() async throws {
+    let database = try Shape("null_times").database(rows: 10)
+    let gateway = try await RunningGateway(loops: 1, database: database.url)
+    defer { gateway.stop() }
+    let connection = try BlockingConnection(database.url)
+    // One of the five messages of the first workspace has no time, and none of the other's 50 has.
+    for (workspace, count, timeless) in [
+      ("10000000-0000-4000-8000-000000000002", 5, 1),
+      ("10000000-0000-4000-8000-000000000004", 50, 50),
+    ] {
+      let workspace = try #require(Identifier(workspace))
+      let token = try operatorToken(gateway, connection, workspace)
+      let list = try get(conversations, gateway, token)
+      let items = try #require(list.json["conversations"] as? [[String: Any]])
+      let id = try #require(items.first?["id"] as? String)
+      let page = try get("\(conversations)/\(id)/messages?after=0&limit=100", gateway, token)
+      let messages = try #require(page.json["messages"] as? [[String: Any]])
+      #expect(messages.compactMap { $0["seq"] as? Int } == Array(1...count))
+      let times = messages.compactMap { $0["at"] as? String }
+      #expect(
+        times.map { $0.hasPrefix("1970-01-01T00:00:00") }
+          == (1...count).map { $0 <= timeless })
+
+      let socket = try SocketClient(port: gateway.port)
+      try socket.say(
+        #"{"type":"hello","ref":1,"token":"\#(token)","#
+          + #""subscribe":[{"session":"\#(id)","after":0}]}"#)
+      let heard = try socket.hear(#""message""#, count: count)
+        .flatMap { $0.split(separator: "\n") }.filter { $0.contains(#""type":"message""#) }
+      #expect(heard.count == count)
+      #expect(heard.count { $0.contains("1970-01-01T00:00:00") } == timeless)
+      let found = try get("/api/v1/admin/live-chat/messages/search?q=e", gateway, token)
+      let hits = try #require(found.json["hits"] as? [[String: Any]])
+      #expect(!hits.isEmpty && hits.allSatisfy { $0["at"] is String })
+    }
+  }
+
   @Test("a LINE back end gets 500 at first and 200 after the repair; its messages are imported")
   func brokenChain() async throws {
     let database = try EmptyDatabase(fixture: "broken_chain")

@@ -42,9 +42,41 @@ import Testing
     #expect(
       Set(findings.filter { $0.problem.contains("rows of the table") }.map(\.object))
         .isSuperset(of: ["anon", "authenticated", "service_role"]))
+    // No policy binds the third.
+    #expect(
+      findings.filter { $0.action.contains("BYPASSRLS") }.map { "\($0.table) \($0.object)" }
+        == ["chats service_role", "workspaces service_role"])
     #expect(findings.contains { $0.table == "chats" && $0.object == "chats_owner" })
     #expect(
       findings.contains { $0.problem == "app_watch fire for statements of the migrations" })
+  }
+
+  @Test func `default privileges on tables, sequences, functions and schemas are found`() throws {
+    let connection = try BlockingConnection(Shape("supabase").database().url)
+    try connection.execute(script: "ALTER DEFAULT PRIVILEGES GRANT USAGE ON SCHEMAS TO anon")
+    let findings = try Migrator(connection).examine().filter { $0.table == "default privileges" }
+    #expect(
+      findings.map(\.remedy).sorted() == [
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON FUNCTIONS FROM anon, "
+          + "authenticated, service_role;",
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON SEQUENCES FROM anon, "
+          + "authenticated, service_role;",
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON TABLES FROM anon, "
+          + "authenticated, service_role;",
+        "ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM anon;",
+      ])
+    // The statements do what they say.
+    try connection.execute(script: findings.map(\.remedy).joined())
+    #expect(try !Migrator(connection).examine().contains { $0.table == "default privileges" })
+  }
+
+  @Test func `the example of a duplicate is the key of its group`() throws {
+    let connection = try BlockingConnection(Shape("double_ids").database().url)
+    let finding = try #require(try Migrator(connection).examine().first { $0.object == "id" })
+    let double = try connection.texts(
+      "SELECT 'id = ' || id FROM chats GROUP BY id HAVING count(*) > 1")
+    #expect(finding.rows == Int64(double.count))
+    #expect(double.contains(finding.example ?? ""))
   }
 
   @Test func `rows are examined also where definitions are obstacles`() throws {

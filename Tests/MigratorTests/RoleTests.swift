@@ -272,6 +272,32 @@ import Testing
     #expect(try server.texts(roles) == ["chirrup_reader"])
   }
 
+  @Test func `a rehearsal waits for that of another database before it locks a table`() throws {
+    let (cluster, directory) = try ScratchCluster.separate()
+    defer {
+      cluster.stop()
+      ScratchCluster.discard(directory)
+    }
+    let server = try BlockingConnection(cluster.url)
+    try Shape("plain").load(into: cluster.url)
+    let other = try BlockingConnection(cluster.url)
+    try other.execute(script: "BEGIN; CREATE ROLE chirrup_reader")
+    var attempts = 0
+    let rehearsal = try Migrator(server).rehearse { event in
+      guard case .blocked(let attempt, _) = event else { return }
+      attempts = attempt
+      let locks = try? other.number(
+        """
+        SELECT count(*) FROM pg_locks
+        WHERE relation = 'chats'::regclass AND pid <> pg_backend_pid()
+        """)
+      #expect(locks == 0)
+      if attempt == 2 { _ = try? other.execute(script: "ROLLBACK") }
+    }
+    #expect(attempts == 2)
+    #expect(rehearsal.isSuccess)
+  }
+
   // MARK: verify
 
   @Test func `verify lists surplus rights of the roles and default privileges`() throws {

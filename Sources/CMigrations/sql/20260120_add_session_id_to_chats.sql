@@ -1,6 +1,6 @@
 -- The log: every message belongs to a session and has a number in it.
 -- parent: 20260120_create_chat_sessions
--- was: 62f26403a99bd711 ce496c7b479ea0ef 80f43a2266923a99
+-- was: 62f26403a99bd711 ce496c7b479ea0ef 80f43a2266923a99 a9d05e888b3f12a3
 -- loses: the sessions of messages and their numbers, notes and event lines, and every message unless the table was there before Chirrup
 --
 -- In an older application all messages of a workspace were one conversation. They keep it: one session titled
@@ -80,7 +80,7 @@ ALTER TABLE chirrup_legacy_sessions ADD COLUMN IF NOT EXISTS is_found boolean NO
 COMMENT ON TABLE chirrup_legacy_sessions IS
   'The session that the messages of each workspace moved into, and how many there were; `verify` compares.';
 
--- Numbers the next rows of one workspace and returns their count; 0 when none is left.
+-- Numbers the next rows of one workspace and returns their count; 0 when none is left. Rows without a time come first.
 CREATE OR REPLACE FUNCTION chirrup_move_legacy(page bigint) RETURNS bigint LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $f$
 DECLARE
@@ -100,18 +100,18 @@ BEGIN
     WITH next AS MATERIALIZED (
       SELECT id, created_at, place.messages + row_number() OVER (ORDER BY created_at, id) AS seq
       FROM (
-        SELECT id, created_at FROM chats
+        SELECT id, coalesce(created_at, '-infinity') AS created_at FROM chats
         WHERE workspace_id = place.workspace_id AND session_id IS NULL
-          AND (created_at, id) > (coalesce(place.last_at, '-infinity'),
+          AND (coalesce(created_at, '-infinity'), id) > (coalesce(place.last_at, '-infinity'),
             coalesce(place.last_id, '00000000-0000-0000-0000-000000000000'))
-        ORDER BY created_at, id LIMIT page) AS page
+        ORDER BY coalesce(created_at, '-infinity'), id LIMIT page) AS page
     ), numbered AS (
       UPDATE chats SET session_id = place.session_id, seq = next.seq,
         content_hash = sha256(convert_to(
           kind || E'\n' || coalesce(payload::text, '') || E'\n' || coalesce(content, ''), 'UTF8'))
       FROM next WHERE chats.id = next.id
     ), noted AS (
-      SELECT count(*) AS count, min(created_at) AS first FROM next
+      SELECT count(*) AS count, min(created_at) FILTER (WHERE created_at > '-infinity') AS first FROM next
     ), last AS (
       SELECT id, created_at FROM next ORDER BY seq DESC LIMIT 1
     )
@@ -124,6 +124,7 @@ BEGIN
     RETURNING noted.count INTO moved;
     SELECT * INTO place FROM chirrup_legacy_sessions WHERE workspace_id = place.workspace_id;
     IF place.is_done THEN
+      place.last_at := nullif(place.last_at, '-infinity');
       -- The owner of the workspace owned its conversation, where the old table says who that is.
       IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'workspaces'::regclass
                  AND attname = 'user_id' AND atttypid = 'uuid'::regtype AND NOT attisdropped) THEN
@@ -132,8 +133,9 @@ BEGIN
       INSERT INTO chat_sessions AS s
         (id, workspace_id, user_id, title, status, created_at, last_message_at, closed_at, waiting_since,
          last_seq, message_count, channel, last_message_preview, last_message_role)
-      SELECT place.session_id, place.workspace_id, owner, 'Legacy Chat', 'closed', place.first_at,
-        place.last_at, place.last_at, NULL, place.messages, place.messages, 'legacy', left(content, 120), role
+      SELECT place.session_id, place.workspace_id, owner, 'Legacy Chat', 'closed', coalesce(place.first_at, now()),
+        place.last_at, coalesce(place.last_at, now()), NULL, place.messages, place.messages, 'legacy',
+        left(content, 120), role
       FROM chats WHERE id = place.last_id
       ON CONFLICT (id) DO UPDATE SET last_seq = excluded.last_seq, message_count = excluded.message_count,
         last_message_at = excluded.last_message_at, last_message_preview = excluded.last_message_preview,
@@ -173,11 +175,11 @@ BEGIN
     WITH next AS MATERIALIZED (
       SELECT id, created_at, place.messages + row_number() OVER (ORDER BY created_at, id) AS seq
       FROM (
-        SELECT id, created_at FROM chats
+        SELECT id, coalesce(created_at, '-infinity') AS created_at FROM chats
         WHERE session_id = place.session_id AND seq IS NULL
-          AND (created_at, id) > (coalesce(place.last_at, '-infinity'),
+          AND (coalesce(created_at, '-infinity'), id) > (coalesce(place.last_at, '-infinity'),
             coalesce(place.last_id, '00000000-0000-0000-0000-000000000000'))
-        ORDER BY created_at, id LIMIT page) AS page
+        ORDER BY coalesce(created_at, '-infinity'), id LIMIT page) AS page
     ), numbered AS (
       UPDATE chats SET seq = next.seq, content_hash = sha256(convert_to(
           kind || E'\n' || coalesce(payload::text, '') || E'\n' || coalesce(content, ''), 'UTF8'))
@@ -197,8 +199,9 @@ BEGIN
     SELECT * INTO place FROM chirrup_linked_sessions WHERE session_id = place.session_id;
     IF place.is_done AND place.messages > 0 THEN
       UPDATE chat_sessions s SET status = 'closed', channel = 'legacy', waiting_since = NULL,
-        closed_at = place.last_at, last_seq = place.messages, message_count = place.messages,
-        last_message_at = place.last_at, last_message_preview = left(c.content, 120), last_message_role = c.role
+        closed_at = coalesce(nullif(place.last_at, '-infinity'), s.created_at), last_seq = place.messages,
+        message_count = place.messages, last_message_at = nullif(place.last_at, '-infinity'),
+        last_message_preview = left(c.content, 120), last_message_role = c.role
       FROM chats c WHERE c.id = place.last_id AND s.id = place.session_id;
     END IF;
     PERFORM chirrup_loud('chats'), chirrup_loud('chat_sessions');
@@ -209,11 +212,12 @@ $f$;
 
 -- step: what finds the rows that are still to be moved
 
-CREATE INDEX IF NOT EXISTS chirrup_legacy_rows ON chats (workspace_id, created_at, id) WHERE session_id IS NULL;
+CREATE INDEX IF NOT EXISTS chirrup_legacy_rows ON chats (workspace_id, coalesce(created_at, '-infinity'), id)
+  WHERE session_id IS NULL;
 
 -- step: the same for sessions of the older application
 
-CREATE INDEX IF NOT EXISTS chirrup_linked_rows ON chats (session_id, created_at, id)
+CREATE INDEX IF NOT EXISTS chirrup_linked_rows ON chats (session_id, coalesce(created_at, '-infinity'), id)
   WHERE session_id IS NOT NULL AND seq IS NULL;
 
 -- step: the sessions that get messages
@@ -413,34 +417,42 @@ BEGIN
       EXECUTE format('DELETE FROM chats WHERE workspace_id IN (SELECT id FROM workspaces WHERE %I IS NULL)', demanded);
     END LOOP;
     -- The old application's own column gets back that these messages had no session.
-    IF to_regclass('chirrup_legacy_sessions') IS NOT NULL AND EXISTS (SELECT FROM chirrup_adoptions
-        WHERE relation = 'chats' AND kind = 'column' AND name = 'session_id') THEN
+    IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chats' AND kind = 'column' AND name = 'session_id') THEN
       ALTER TABLE chats DROP CONSTRAINT IF EXISTS chats_session_id_fkey,
         DROP CONSTRAINT IF EXISTS chats_are_numbered, ALTER COLUMN session_id DROP NOT NULL;
-      UPDATE chats c SET session_id = NULL FROM chirrup_legacy_sessions l
-      WHERE c.session_id = l.session_id AND (c.seq <= l.messages OR NOT l.is_found);
-      IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'found') THEN
-        DELETE FROM chat_sessions s USING chirrup_legacy_sessions l
-        WHERE s.id = l.session_id AND NOT l.is_found
-          AND NOT EXISTS (SELECT FROM chats c WHERE c.session_id = s.id);
+      IF to_regclass('chirrup_legacy_sessions') IS NOT NULL THEN
+        UPDATE chats c SET session_id = NULL FROM chirrup_legacy_sessions l
+        WHERE c.session_id = l.session_id AND (c.seq <= l.messages OR NOT l.is_found);
       END IF;
+      -- Where it demands a session, the one that was opened for a message stays.
+      UPDATE chats c SET session_id = NULL FROM chirrup_adoptions a
+      WHERE a.relation = 'chat_sessions' AND a.kind = 'opened' AND c.session_id = a.name::uuid
+        AND NOT EXISTS (SELECT FROM chirrup_adoptions
+          WHERE relation = 'chats' AND kind = 'not null' AND name = 'session_id');
     END IF;
     PERFORM chirrup_loud('chat_sessions');
   END IF;
 END
 $$;
 SELECT chirrup_release('chats');
--- Without the column no message leads to a session, so those that were made for the move have no meaning.
+-- The sessions that were made for messages without one go from a table of the old application, if no message leads to
+-- them any more.
 DO $$
+DECLARE
+  ours uuid[] := ARRAY(SELECT name::uuid FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'opened');
 BEGIN
-  IF to_regclass('chirrup_legacy_sessions') IS NOT NULL
-    AND EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'found')
-    AND NOT EXISTS (SELECT FROM pg_attribute
-      WHERE attrelid = to_regclass('chats') AND attname = 'session_id' AND NOT attisdropped) THEN
-    PERFORM chirrup_quiet('chat_sessions');
-    DELETE FROM chat_sessions s USING chirrup_legacy_sessions l WHERE s.id = l.session_id AND NOT l.is_found;
-    PERFORM chirrup_loud('chat_sessions');
+  IF NOT EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'found') THEN RETURN; END IF;
+  IF to_regclass('chirrup_legacy_sessions') IS NOT NULL THEN
+    ours := ours || ARRAY(SELECT session_id FROM chirrup_legacy_sessions WHERE NOT is_found);
   END IF;
+  PERFORM chirrup_quiet('chat_sessions');
+  IF EXISTS (SELECT FROM pg_attribute
+      WHERE attrelid = to_regclass('chats') AND attname = 'session_id' AND NOT attisdropped) THEN
+    DELETE FROM chat_sessions s WHERE id = ANY (ours) AND NOT EXISTS (SELECT FROM chats c WHERE c.session_id = s.id);
+  ELSE
+    DELETE FROM chat_sessions WHERE id = ANY (ours);
+  END IF;
+  PERFORM chirrup_loud('chat_sessions');
 END
 $$;
 DROP FUNCTION IF EXISTS chirrup_number_message();

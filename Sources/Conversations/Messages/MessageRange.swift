@@ -96,12 +96,13 @@ public enum MessageRange: Sendable {
 /// Nil for a session without entries.
 private func entry(_ rows: Rows, _ row: Int) -> Entry? {
   guard let seq = rows.int(row, 2), let id = rows.uuid(row, 3), let role = rows.bytes(row, 4),
-    let kind = rows.bytes(row, 5), let at = rows.time(row, 10)
+    let kind = rows.bytes(row, 5)
   else { return nil }
   return Entry(
-    // Rows of older systems may have other kinds and roles.
+    // Rows of older systems may have other kinds and roles, and no time.
     seq: seq, id: id, role: role.withRawSpan { Role(text: $0) } ?? .system,
     kind: kind.withRawSpan { EntryKind(text: $0) } ?? .text, sender: rows.uuid(row, 6),
     senderName: rows.bytes(row, 7) ?? [], body: rows.bytes(row, 8) ?? [],
-    payload: rows.bytes(row, 9) ?? [], at: at)
+    payload: rows.bytes(row, 9) ?? [],
+    at: rows.time(row, 10) ?? WallTime(microseconds: 0))
 }

@@ -2,7 +2,8 @@ extension Preflight {
   /// Ids that nothing keeps unique, and indexes of our names that belong to constraints.
   static let keys = """
     SELECT relation, 'id', 'is not the primary key, nor unique', NULL::bigint,
-      format('SELECT count(*) - count(DISTINCT id) FROM %I', relation),
+      format('SELECT count(*) - count(DISTINCT id), (SELECT ''id = '' || id FROM %1$I WHERE id IS '
+        'NOT NULL GROUP BY id HAVING count(*) > 1 ORDER BY id LIMIT 1) FROM %1$I', relation),
       'a message that is sent twice is recognised by its id',
       format('ALTER TABLE %I ADD PRIMARY KEY (id); (after the doubles among its rows are removed)',
         relation), true

@@ -30,13 +30,15 @@ extension Preflight {
   /// Roles of the application that read or change the tables that are adopted.
   static let grants = """
     SELECT relation, name, format('may %s rows of the table', privileges), NULL::bigint, NULL,
-      'it stays, for the rows of Chirrup too' || CASE WHEN relrowsecurity THEN
-        ', as far as policies allow' ELSE '' END,
+      'it stays, for the rows of Chirrup too' || CASE
+        WHEN bypasses THEN ', whatever policies say: the role has BYPASSRLS'
+        WHEN relrowsecurity THEN ', as far as policies allow' ELSE '' END,
       format('REVOKE %s ON %I FROM %s;', privileges, relation, name), false
-    FROM (SELECT relation, relrowsecurity,
+    FROM (SELECT relation, relrowsecurity, coalesce(bool_or(rolbypassrls), false) AS bypasses,
         CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS name,
         string_agg(privilege_type, ', ' ORDER BY privilege_type) AS privileges
-      FROM adoptable, aclexplode(relacl)
+      FROM adoptable CROSS JOIN LATERAL aclexplode(relacl)
+      LEFT JOIN pg_roles r ON r.oid = grantee
       WHERE grantee <> relowner
         AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
       GROUP BY relation, relrowsecurity, grantee) AS g
@@ -62,15 +64,21 @@ extension Preflight {
           AND (polroles = '{0}' OR grantee = ANY (polroles))))) AS r
     WHERE t.relation = 'workspaces'
     UNION ALL
-    SELECT 'default privileges', string_agg(DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC'
-      ELSE grantee::regrole::text END, ', '), 'get privileges on every new table', NULL, NULL,
-      'they are revoked on the tables that Chirrup creates',
-      format('ALTER DEFAULT PRIVILEGES IN SCHEMA %I REVOKE ALL ON TABLES FROM %s;',
-        current_schema(), string_agg(DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC'
-          ELSE grantee::regrole::text END, ', ')), false
-    FROM pg_default_acl d, aclexplode(d.defaclacl)
-    WHERE d.defaclobjtype = 'r' AND d.defaclrole = current_user::regrole
-      AND d.defaclnamespace IN (0, current_schema()::regnamespace) AND grantee <> d.defaclrole
-    HAVING count(*) > 0
+    SELECT 'default privileges', d.names, 'get privileges on every new ' || k.object, NULL, NULL,
+      k.action, format('ALTER DEFAULT PRIVILEGES%s REVOKE ALL ON %sS FROM %s;', CASE
+        WHEN k.kind <> 'n' THEN ' IN SCHEMA ' || quote_ident(current_schema()) ELSE '' END,
+        upper(k.object), d.names), false
+    FROM (SELECT defaclobjtype, string_agg(DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC'
+        ELSE grantee::regrole::text END, ', ') AS names
+      FROM pg_default_acl d, aclexplode(d.defaclacl)
+      WHERE d.defaclrole = current_user::regrole AND grantee <> d.defaclrole
+        AND d.defaclnamespace IN (0, current_schema()::regnamespace)
+      GROUP BY defaclobjtype) AS d
+    JOIN (VALUES ('r', 'table', 'they are revoked on the tables that Chirrup creates'),
+      ('S', 'sequence', 'they are revoked on the sequences of Chirrup''s tables'),
+      ('f', 'function', 'they are revoked on functions that run as the owner; Chirrup''s other '
+        'functions run with the privileges of their caller'),
+      ('n', 'schema', 'they stay: Chirrup creates no schema')) AS k (kind, object, action)
+      ON k.kind = d.defaclobjtype::text
     """
 }

@@ -3,7 +3,8 @@ extension Preflight {
   static let messagesWithoutValue = Contents(
     columns: ["chats.id", "chats.workspace_id", "chats.role", "chats.created_at"],
     sql: """
-      SELECT 'chats', v.name, 'is NULL', v.n, 'id = ' || v.example, v.action, v.remedy, true
+      SELECT 'chats', v.name, 'is NULL', v.n, 'id = ' || v.example, v.action, v.remedy,
+        v.name <> 'created_at'
       FROM (SELECT count(*) FILTER (WHERE id IS NULL) AS ids,
           count(*) FILTER (WHERE workspace_id IS NULL) AS workspaces,
           count(*) FILTER (WHERE role IS NULL) AS roles,
@@ -18,7 +19,8 @@ extension Preflight {
           'UPDATE chats SET workspace_id = ''…'' WHERE workspace_id IS NULL; (or DELETE)'),
         ('role', roles, role_example, 'a message needs a role',
           'UPDATE chats SET role = ''system'' WHERE role IS NULL;'),
-        ('created_at', times, time_example, 'messages are numbered by their times',
+        ('created_at', times, time_example, 'it stays; the message comes first in its '
+          'conversation, and is shown with the time 1970-01-01',
           'UPDATE chats SET created_at = ''…'' WHERE created_at IS NULL;')
       ) AS v (name, n, example, action, remedy)
       WHERE v.n > 0 AND EXISTS (SELECT FROM adoptable WHERE relation = 'chats')

@@ -5,7 +5,7 @@ import Postgres
 ///
 /// Each kind of finding has a file of its own, with a query that returns one row for each finding:
 /// table, object, problem, rows, example, action, remedy, whether it is an obstacle. An example
-/// that is a SELECT is the query for the number of rows.
+/// that is a SELECT is the query for the number of rows, and perhaps for an example.
 extension Migrator {
   /// The findings, obstacles first. Empty for an empty database and for one of Chirrup's own.
   public func examine() throws(MigrationFailure) -> [PreflightFinding] {
@@ -71,9 +71,10 @@ extension Migrator {
         action: rows.text(row, 5) ?? "", remedy: rows.text(row, 6) ?? "",
         isObstacle: rows.bool(row, 7) == true)
       if let query = finding.example, query.hasPrefix("SELECT ") {
-        finding.example = nil
         // The table may be closed to this user, which is a finding of its own.
-        finding.rows = (try? connection.ask(script: query))?.int(0, 0)
+        let figures = try? connection.ask(script: query)
+        finding.rows = figures?.int(0, 0)
+        finding.example = figures.flatMap { $0.columnCount > 1 ? $0.text(0, 1) : nil }
       }
       findings.append(finding)
     }

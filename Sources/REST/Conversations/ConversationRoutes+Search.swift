@@ -48,7 +48,7 @@ extension ConversationRoutes {
     json.appendMember("session", session)
     json.appendMember("seq", rows.int(row, 4) ?? 0)
     json.appendMember("id", id)
-    json.appendMember("at", rows.time(row, 6))
+    json.appendMember("at", rows.time(row, 6) ?? WallTime(microseconds: 0))
     json.appendKey("sender")
     (rows.bytes(row, 9) ?? []).withRawSpan {
       EventEncoder.person(role: role, id: rows.uuid(row, 8), name: $0, to: &json)

@@ -1,0 +1,24 @@
+-- How the usual guide to sessions is undone by hand, with a statement a line. psql runs each one, also after an error.
+DROP TRIGGER IF EXISTS chat_sessions_updated_at ON chat_sessions;
+DROP POLICY IF EXISTS chats_select ON chats;
+DROP POLICY IF EXISTS chats_insert ON chats;
+DROP POLICY IF EXISTS chats_update ON chats;
+DROP POLICY IF EXISTS chats_delete ON chats;
+DROP POLICY IF EXISTS chat_sessions_select ON chat_sessions;
+DROP POLICY IF EXISTS chat_sessions_insert ON chat_sessions;
+DROP POLICY IF EXISTS chat_sessions_update ON chat_sessions;
+DROP POLICY IF EXISTS chat_sessions_delete ON chat_sessions;
+ALTER TABLE chat_sessions DISABLE ROW LEVEL SECURITY;
+DROP INDEX IF EXISTS idx_chats_session_created;
+DROP INDEX IF EXISTS idx_chats_session_id;
+DROP INDEX IF EXISTS idx_chat_sessions_active;
+DROP INDEX IF EXISTS idx_chat_sessions_created_at;
+DROP INDEX IF EXISTS idx_chat_sessions_user_id;
+DROP INDEX IF EXISTS idx_chat_sessions_workspace_id;
+ALTER TABLE chats ALTER COLUMN session_id DROP NOT NULL;
+ALTER TABLE chats DROP CONSTRAINT IF EXISTS chats_session_id_fkey;
+ALTER TABLE chats DROP COLUMN IF EXISTS session_id;
+DROP TABLE IF EXISTS chat_sessions;
+ALTER TABLE chats DROP COLUMN IF EXISTS session_id CASCADE;
+DROP TABLE IF EXISTS chat_sessions CASCADE;
+DROP FUNCTION IF EXISTS update_updated_at() CASCADE;
