@@ -1,5 +1,5 @@
 public import Directory
-import Kernel
+public import Kernel
 public import Logging
 import OpenSSL
 import Primitives
@@ -18,10 +18,13 @@ public struct GatewayOptions: Sendable {
   /// Replacements of `{{NAME}}` in the pages.
   public var pageValues: [String: String]
   public var logger: Logger
+  /// Nil if no service manager waits for messages.
+  public var service: ServiceManager?
 
   public init(
     settings: Settings, databaseURL: String, signingSecret: [UInt8],
-    tokens: TokenAuthority, pageValues: [String: String], logger: Logger
+    tokens: TokenAuthority, pageValues: [String: String], logger: Logger,
+    service: ServiceManager? = nil
   ) {
     self.settings = settings
     self.databaseURL = databaseURL
@@ -29,6 +32,7 @@ public struct GatewayOptions: Sendable {
     self.tokens = tokens
     self.pageValues = pageValues
     self.logger = logger
+    self.service = service
   }
 
   var loopCount: Int { GatewayOptions.loopCount(settings) }
@@ -69,7 +73,7 @@ public enum Gateway {
     for warning in certificates?.first.warnings ?? [] { context.logger.warning("\(warning)") }
     let (listeners, addresses) = try listen(context)
     let loops = try LoopThreads.start(context, listeners)
-    let watchdog = try Watchdog(context.pulses, context.logger)
+    let watchdog = try Watchdog(context.pulses, context.logger, service: context.service)
     let watching = try Thread.spawn(name: "watchdog") {
       do throws(Errno) {
         try watchdog.run()
@@ -87,6 +91,7 @@ public enum Gateway {
         "loops": "\(context.loopCount)",
       ])
     ready(addresses)
+    context.service?.send(.ready, .status("serving"))
     let deadline = try waitForEnd(signals, context, watchdog)
     try waitForLoops(
       context, watchdog,
@@ -260,6 +265,12 @@ public enum Gateway {
     }
   }
 
+  private static func reload(_ context: GatewayContext) {
+    context.service?.send(.reloading(at: SystemClock.now()))
+    reloadCertificates(context)
+    context.service?.send(.ready)
+  }
+
   /// Reads the certificates again after SIGHUP, for new connections. If a file is invalid, the old
   /// certificates stay in use.
   static func reloadCertificates(_ context: GatewayContext) {
@@ -313,8 +324,9 @@ public enum Gateway {
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))
           context.logger.info("draining", metadata: ["signal": "\(signal)"])
+          context.service?.send(.stopping, .status("draining"))
           for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
-        case .hangUp: reloadCertificates(context)
+        case .hangUp: reload(context)
         default: continue
         }
       }

@@ -34,6 +34,8 @@ final class GatewayContext: Sendable {
   let deliveries: DeliveryWorker
   let readers: ExpensiveReaders
   let logger: Logger
+  /// Nil if no service manager waits for messages.
+  let service: ServiceManager?
 
   init(
     _ options: GatewayOptions, certificates: Certificates? = nil
@@ -104,6 +106,7 @@ final class GatewayContext: Sendable {
     hosts = Hosts(settings)
     metrics = MetricsRegistry(loopCount: loopCount)
     databaseURL = options.databaseURL
+    service = options.service
     self.logger = logger
   }
 }

@@ -196,6 +196,15 @@ extension FileDescriptor {
     _ = try retrying { unsafe setsockopt(number, SOL_SOCKET, SO_LINGER, &linger, size) }
   }
 
+  /// A send to a full peer fails with `wouldBlock` after this time. For blocking sockets.
+  func setSendTimeout(milliseconds: Int) throws(Errno) {
+    var time = timeval(tv_sec: milliseconds / 1_000, tv_usec: milliseconds % 1_000 * 1_000)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    let number = rawValue
+    // SAFETY: the value is read during the call and has the given size.
+    _ = try retrying { unsafe setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &time, size) }
+  }
+
   /// Ends the stream in the sending direction; queued bytes are still sent.
   public func shutdownWrite() throws(Errno) {
     let number = rawValue

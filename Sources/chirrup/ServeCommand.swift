@@ -23,6 +23,9 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() async throws {
+    let service = ServiceManager.take { errno in
+      Terminal.note("warning: the service manager does not get this gateway's messages: \(errno)")
+    }
     let settings = try await options.settings()
     let logger = Logger(label: "chirrup") { _ in LineLogHandler(settings) }
     try leaveRoot(settings, logger)
@@ -36,7 +39,7 @@ struct ServeCommand: AsyncParsableCommand {
         """)
     }
     do {
-      try await serveWithDatabase(settings, logger)
+      try await serveWithDatabase(settings, logger, service)
     } catch let held as LoopsStalled {
       ProcessEnd.now(status: held.exitStatus)
     }
@@ -63,8 +66,10 @@ struct ServeCommand: AsyncParsableCommand {
     logger.info("the gateway runs as another user than root", metadata: ["user": "\(user)"])
   }
 
-  private func serveWithDatabase(_ settings: Settings, _ logger: Logger) async throws {
-    guard settings.databaseURL == nil else { return try await serve(settings, logger) }
+  private func serveWithDatabase(
+    _ settings: Settings, _ logger: Logger, _ service: ServiceManager?
+  ) async throws {
+    guard settings.databaseURL == nil else { return try await serve(settings, logger, service) }
     PrivateCluster.forgetClientSettings()
     let cluster = PrivateCluster(dataDirectory: settings.dataDirectory) { event in
       switch event {
@@ -74,23 +79,36 @@ struct ServeCommand: AsyncParsableCommand {
         logger.info("PostgreSQL runs again", metadata: ["after_ms": "\(milliseconds)"])
       }
     }
-    try cluster.start()
+    service?.send(.status("starting the private PostgreSQL"))
+    try extendingStart(service) { try cluster.start() }
     defer { cluster.stop() }
     for note in cluster.notes { Terminal.note(note) }
     var local = settings
     local.databaseURL = PrivateCluster.gatewayURL(cluster.url)
     local.migrationsURL = cluster.url
-    try await serve(local, logger, isPrivate: true)
+    try await serve(local, logger, service, isPrivate: true)
+  }
+
+  /// A crash recovery, a migration and an outage of the database may last longer than the service
+  /// manager waits for a start.
+  private func extendingStart<Result>(
+    _ service: ServiceManager?, _ work: () throws -> Result
+  ) throws -> Result {
+    guard let service else { return try work() }
+    return try service.whileExtending(work)
   }
 
   private func serve(
-    _ settings: Settings, _ logger: Logger, isPrivate: Bool = false
+    _ settings: Settings, _ logger: Logger, _ service: ServiceManager?, isPrivate: Bool = false
   ) async throws {
     guard let url = settings.databaseURL else { return }
     let preparation: Preparation?
     do {
-      preparation = try Preparation.complete(
-        settings, databaseURL: url, isPrivate: isPrivate, isStopping: StopSignals.hasCome)
+      preparation = try extendingStart(service) {
+        try Preparation.complete(
+          settings, databaseURL: url, isPrivate: isPrivate, service: service,
+          isStopping: StopSignals.hasCome)
+      }
     } catch let failure as MigrationFailure {
       Terminal.note("Error: \(failure)")
       throw Ending.code(for: failure)
@@ -105,7 +123,7 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_EMAIL": prepared.demo == nil ? "" : DemoWorkspace.email,
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
-      logger: logger)
+      logger: logger, service: service)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)

@@ -109,6 +109,7 @@ beside "installed" ./installed.sh
 beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
 beside "held loop" ./held.sh
+beside "service manager" ./service.sh
 join
 if $full; then
   beside "torture" ./torture.sh 20
