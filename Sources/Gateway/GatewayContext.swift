@@ -105,8 +105,7 @@ final class GatewayContext: Sendable {
     proxies = Proxies(settings)
     hosts = Hosts(settings)
     metrics = MetricsRegistry(loopCount: loopCount)
-    databaseURL = options.databaseURL
-    service = options.service
+    (databaseURL, service) = (options.databaseURL, options.service)
     self.logger = logger
   }
 }

@@ -9,7 +9,7 @@ import Synchronization
 public final class ServiceManager: Sendable {
   public enum Message: Equatable, Sendable {
     case ready
-    /// The configuration is read again; `ready` ends it. systemd requires the time (`MONOTONIC_USEC`).
+    /// The configuration is read again; `ready` ends it. systemd requires the time.
     case reloading(at: Instant)
     case stopping
     /// The process works: needed at least every `watchdogMilliseconds`.

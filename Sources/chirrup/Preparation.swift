@@ -19,7 +19,7 @@ struct Preparation {
   ///
   /// - Returns: nil once `isStopping` returns true.
   static func complete(
-    _ settings: Settings, databaseURL: String, isPrivate: Bool, service: ServiceManager?,
+    _ settings: Settings, databaseURL: String, isPrivate: Bool, supervisor: Supervisor,
     isStopping: () -> Bool
   ) throws -> Preparation? {
     var backoff = Backoff()
@@ -27,10 +27,10 @@ struct Preparation {
     while !isStopping() {
       do {
         return try attempt(
-          settings, databaseURL: databaseURL, isPrivate: isPrivate, service: service)
+          settings, databaseURL: databaseURL, isPrivate: isPrivate, service: supervisor.messages)
       } catch let failure where isUnavailable(failure) {
-        backoff.report(failure, to: service)
-        let open = try probe ?? StartupProbe(settings)
+        backoff.report(failure, to: supervisor.messages)
+        let open = try probe ?? StartupProbe(settings, supervisor.sockets)
         probe = open
         try open.wait(milliseconds: backoff.next(), unless: isStopping)
       }

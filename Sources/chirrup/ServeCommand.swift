@@ -26,7 +26,9 @@ struct ServeCommand: AsyncParsableCommand {
     let service = ServiceManager.take { errno in
       Terminal.note("warning: the service manager does not get this gateway's messages: \(errno)")
     }
-    let settings = try await options.settings()
+    let inherited = try InheritedSockets.take()
+    var settings = try await options.settings()
+    try settings.use(inherited)
     let logger = Logger(label: "chirrup") { _ in LineLogHandler(settings) }
     try leaveRoot(settings, logger)
     try Gateway.check(settings)
@@ -39,7 +41,8 @@ struct ServeCommand: AsyncParsableCommand {
         """)
     }
     do {
-      try await serveWithDatabase(settings, logger, service)
+      try await serveWithDatabase(
+        settings, logger, Supervisor(messages: service, sockets: inherited))
     } catch let held as LoopsStalled {
       ProcessEnd.now(status: held.exitStatus)
     }
@@ -67,9 +70,9 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func serveWithDatabase(
-    _ settings: Settings, _ logger: Logger, _ service: ServiceManager?
+    _ settings: Settings, _ logger: Logger, _ supervisor: Supervisor
   ) async throws {
-    guard settings.databaseURL == nil else { return try await serve(settings, logger, service) }
+    guard settings.databaseURL == nil else { return try await serve(settings, logger, supervisor) }
     PrivateCluster.forgetClientSettings()
     let cluster = PrivateCluster(dataDirectory: settings.dataDirectory) { event in
       switch event {
@@ -79,34 +82,25 @@ struct ServeCommand: AsyncParsableCommand {
         logger.info("PostgreSQL runs again", metadata: ["after_ms": "\(milliseconds)"])
       }
     }
-    service?.send(.status("starting the private PostgreSQL"))
-    try extendingStart(service) { try cluster.start() }
+    supervisor.messages?.send(.status("starting the private PostgreSQL"))
+    try supervisor.whileExtending { try cluster.start() }
     defer { cluster.stop() }
     for note in cluster.notes { Terminal.note(note) }
     var local = settings
     local.databaseURL = PrivateCluster.gatewayURL(cluster.url)
     local.migrationsURL = cluster.url
-    try await serve(local, logger, service, isPrivate: true)
-  }
-
-  /// A crash recovery, a migration and an outage of the database may last longer than the service
-  /// manager waits for a start.
-  private func extendingStart<Result>(
-    _ service: ServiceManager?, _ work: () throws -> Result
-  ) throws -> Result {
-    guard let service else { return try work() }
-    return try service.whileExtending(work)
+    try await serve(local, logger, supervisor, isPrivate: true)
   }
 
   private func serve(
-    _ settings: Settings, _ logger: Logger, _ service: ServiceManager?, isPrivate: Bool = false
+    _ settings: Settings, _ logger: Logger, _ supervisor: Supervisor, isPrivate: Bool = false
   ) async throws {
     guard let url = settings.databaseURL else { return }
     let preparation: Preparation?
     do {
-      preparation = try extendingStart(service) {
+      preparation = try supervisor.whileExtending {
         try Preparation.complete(
-          settings, databaseURL: url, isPrivate: isPrivate, service: service,
+          settings, databaseURL: url, isPrivate: isPrivate, supervisor: supervisor,
           isStopping: StopSignals.hasCome)
       }
     } catch let failure as MigrationFailure {
@@ -123,12 +117,25 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_EMAIL": prepared.demo == nil ? "" : DemoWorkspace.email,
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
-      logger: logger, service: service)
+      logger: logger, service: supervisor.messages, inherited: supervisor.sockets)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)
       Terminal.result(Banner.text(url: address, demo: prepared.demo))
     }
+  }
+}
+
+/// The service manager's side of this process, if there is one.
+struct Supervisor {
+  var messages: ServiceManager?
+  var sockets: [InheritedSocket]
+
+  /// A crash recovery, a migration and an outage of the database may last longer than the manager
+  /// waits for a start.
+  func whileExtending<Value>(_ work: () throws -> Value) throws -> Value {
+    guard let messages else { return try work() }
+    return try messages.whileExtending(work)
   }
 }
 

@@ -110,6 +110,7 @@ beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
 beside "held loop" ./held.sh
 beside "service manager" ./service.sh
+beside "socket activation" ./activation.sh
 join
 if $full; then
   beside "torture" ./torture.sh 20
