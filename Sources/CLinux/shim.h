@@ -46,6 +46,14 @@ extern const char *strerrordesc_np(int number);
 extern char **environ;
 static inline char **chirrup_environment(void) { return environ; }
 static inline int chirrup_close_on_exec(unsigned int first) { return close_range(first, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */); }
+// fcntl has a variable number of arguments, which Swift cannot call.
+static inline int chirrup_is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
+static inline int chirrup_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 3); }
+static inline int chirrup_set_flags(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags == -1 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == -1) return -1;
+  return fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
 static inline int chirrup_errno(void) { return errno; }
 static inline void chirrup_ignore_signal(int number) { signal(number, SIG_IGN); }
 // Gives up root for good. Only the right to bind ports below 1024 stays, in this thread; a container may lack it.

@@ -95,7 +95,9 @@ struct Program {
   /// The arguments of setpriv(1). The shell checks that its parent is still this process, which may
   /// have ended before the death signal was set.
   private var words: [String] {
-    var words = ["--pdeathsig", deathSignal]
+    // The right to bind ports below 1024 (AmbientCapabilities= of a systemd unit) stays with the
+    // gateway. With it, another process of the same user could not read the server's /proc entry.
+    var words = ["--pdeathsig", deathSignal, "--ambient-caps=-all"]
     if let account {
       words += [
         "--reuid=\(account.user)", "--regid=\(account.group)", "--clear-groups", "--no-new-privs",

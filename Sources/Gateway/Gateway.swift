@@ -1,5 +1,5 @@
 public import Directory
-import Kernel
+public import Kernel
 public import Logging
 import OpenSSL
 import Primitives
@@ -18,10 +18,15 @@ public struct GatewayOptions: Sendable {
   /// Replacements of `{{NAME}}` in the pages.
   public var pageValues: [String: String]
   public var logger: Logger
+  /// Nil if no service manager waits for messages.
+  public var service: ServiceManager?
+  /// Sockets of the service manager, which replace those of the settings.
+  public var inherited: [InheritedSocket]
 
   public init(
     settings: Settings, databaseURL: String, signingSecret: [UInt8],
-    tokens: TokenAuthority, pageValues: [String: String], logger: Logger
+    tokens: TokenAuthority, pageValues: [String: String], logger: Logger,
+    service: ServiceManager? = nil, inherited: [InheritedSocket] = []
   ) {
     self.settings = settings
     self.databaseURL = databaseURL
@@ -29,6 +34,8 @@ public struct GatewayOptions: Sendable {
     self.tokens = tokens
     self.pageValues = pageValues
     self.logger = logger
+    self.service = service
+    self.inherited = inherited
   }
 
   var loopCount: Int { GatewayOptions.loopCount(settings) }
@@ -67,9 +74,9 @@ public enum Gateway {
     let certificates = try loadCertificates(options.settings)
     let context = try GatewayContext(fit(options), certificates: certificates)
     for warning in certificates?.first.warnings ?? [] { context.logger.warning("\(warning)") }
-    let (listeners, addresses) = try listen(context)
+    let (listeners, addresses) = try listen(context, options.inherited)
     let loops = try LoopThreads.start(context, listeners)
-    let watchdog = try Watchdog(context.pulses, context.logger)
+    let watchdog = try Watchdog(context.pulses, context.logger, service: context.service)
     let watching = try Thread.spawn(name: "watchdog") {
       do throws(Errno) {
         try watchdog.run()
@@ -87,6 +94,7 @@ public enum Gateway {
         "loops": "\(context.loopCount)",
       ])
     ready(addresses)
+    context.service?.send(.ready, .status("serving"))
     let deadline = try waitForEnd(signals, context, watchdog)
     try waitForLoops(
       context, watchdog,
@@ -182,68 +190,6 @@ public enum Gateway {
         + "unit.")
   }
 
-  /// Creates one listener for each loop and address. For port 0 the kernel chooses the first loop's
-  /// port, which the others share.
-  static func listen(_ context: GatewayContext) throws -> ([[Listener]], Listening) {
-    var listeners: [[Listener]] = Array(repeating: [], count: context.loopCount)
-    let isShared = context.settings.listenShared
-    let plain = try listen(on: context.settings.listen, .plain, isShared, &listeners)
-    let secure = try listen(on: context.settings.tls.listen, .secure, isShared, &listeners)
-    let admin = try listenForAdmin(context, &listeners)
-    return (listeners, Listening(plain: plain, secure: secure, admin: admin))
-  }
-
-  /// The default address is not essential: a second gateway on this machine starts without it.
-  private static func listenForAdmin(
-    _ context: GatewayContext, _ listeners: inout [[Listener]]
-  ) throws -> [ListenAddress] {
-    let wanted = context.settings.adminListen
-    do {
-      return try listen(on: wanted, .admin, context.settings.listenShared, &listeners)
-    } catch let failure as GatewayFailure where wanted == Settings.usualAdminListen {
-      context.logger.warning(
-        "no metrics: \(failure) Set admin_listen to another address, or to none.")
-      return []
-    }
-  }
-
-  private static func listen(
-    on wanted: [ListenAddress], _ kind: Listener.Kind, _ isShared: Bool,
-    _ listeners: inout [[Listener]]
-  ) throws -> [ListenAddress] {
-    var addresses: [ListenAddress] = []
-    for address in wanted {
-      let host = address.host == "localhost" ? "127.0.0.1" : address.host
-      guard let ip = IPAddress(host) else {
-        throw GatewayFailure(
-          description:
-            "listen: \(address.host) is not an IP address. Use one, for example 127.0.0.1.")
-      }
-      var port = address.port
-      for index in listeners.indices {
-        do throws(Errno) {
-          // The first listener of an address fails if another program uses it.
-          let socket = try Sockets.listen(
-            on: ip, port: port, backlog: 4096, sharing: isShared || index > 0 ? .others : .later)
-          // Accepted sockets inherit it (tcp(7)), which saves a call for each.
-          try? socket.setNoDelay()
-          port = try socket.localPort()
-          listeners[index].append(Listener(socket, kind))
-        } catch  where error == .addressInUse {
-          throw GatewayFailure(
-            description:
-              "\(address) is in use by another program or gateway. Stop it, or choose another "
-              + "port with --listen. Gateways may share an address: listen_shared in the settings."
-          )
-        } catch {
-          throw GatewayFailure(description: "cannot listen on \(address): \(error)")
-        }
-      }
-      addresses.append(ListenAddress(host: address.host, port: port))
-    }
-    return addresses
-  }
-
   /// Checks the certificates and the limit of descriptors before anything starts.
   public static func check(_ settings: Settings) throws(GatewayFailure) {
     _ = try loadCertificates(settings)
@@ -258,6 +204,12 @@ public enum Gateway {
     } catch {
       throw GatewayFailure(description: "TLS cannot start: \(error)")
     }
+  }
+
+  private static func reload(_ context: GatewayContext) {
+    context.service?.send(.reloading(at: SystemClock.now()))
+    reloadCertificates(context)
+    context.service?.send(.ready)
   }
 
   /// Reads the certificates again after SIGHUP, for new connections. If a file is invalid, the old
@@ -313,8 +265,9 @@ public enum Gateway {
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))
           context.logger.info("draining", metadata: ["signal": "\(signal)"])
+          context.service?.send(.stopping, .status("draining"))
           for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
-        case .hangUp: reloadCertificates(context)
+        case .hangUp: reload(context)
         default: continue
         }
       }

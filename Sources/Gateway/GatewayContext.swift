@@ -34,6 +34,8 @@ final class GatewayContext: Sendable {
   let deliveries: DeliveryWorker
   let readers: ExpensiveReaders
   let logger: Logger
+  /// Nil if no service manager waits for messages.
+  let service: ServiceManager?
 
   init(
     _ options: GatewayOptions, certificates: Certificates? = nil
@@ -103,7 +105,7 @@ final class GatewayContext: Sendable {
     proxies = Proxies(settings)
     hosts = Hosts(settings)
     metrics = MetricsRegistry(loopCount: loopCount)
-    databaseURL = options.databaseURL
+    (databaseURL, service) = (options.databaseURL, options.service)
     self.logger = logger
   }
 }

@@ -3,6 +3,15 @@ import CLinux
 /// The environment of this process. Libraries may read it at any time, so it must only be changed
 /// while the process has one thread.
 public enum Environment {
+  /// Returns the value of a variable and removes it, so that no child inherits it.
+  public static func take(_ name: String) -> String? {
+    // SAFETY: the texts are copied in both directions.
+    guard let value = unsafe getenv(name) else { return nil }
+    let text = unsafe String(cString: value)
+    unsafe _ = unsetenv(name)
+    return text
+  }
+
   /// Removes all variables whose names begin with `prefix`.
   public static func remove(prefix: String) {
     var names: [String] = []

@@ -12,6 +12,9 @@ public struct Interest: OptionSet, Hashable, Sendable {
   public static let readHangUp = Interest(rawValue: EPOLLRDHUP.rawValue)
   /// Reports each change once instead of repeatedly.
   public static let edgeTriggered = Interest(rawValue: EPOLLET.rawValue)
+  /// Wakes one of the waiting instances instead of all. Such a descriptor cannot be modified, only
+  /// removed and added (epoll_ctl(2)).
+  public static let exclusive = Interest(rawValue: EPOLLEXCLUSIVE.rawValue)
 }
 
 /// One event of a descriptor.

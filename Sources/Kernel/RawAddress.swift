@@ -42,6 +42,20 @@ import Primitives
     store(address)
   }
 
+  /// A name outside the file system (unix(7)): a NUL and these bytes, without a NUL at the end.
+  init(abstractName name: Substring) throws(Errno) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let room = MemoryLayout.size(ofValue: address.sun_path)
+    guard name.utf8.count < room else { throw .nameTooLong }
+    // SAFETY: the name fits behind the first byte, which stays NUL.
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+      unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[1...]).copyBytes(from: name.utf8)
+    }
+    store(address)
+    byteCount = socklen_t(MemoryLayout<sockaddr_un>.size - room + 1 + name.utf8.count)
+  }
+
   private mutating func store<Address: BitwiseCopyable>(_ address: Address) {
     // SAFETY: sockaddr_storage is large enough for every address type.
     unsafe withUnsafeMutableBytes(of: &storage) { bytes in

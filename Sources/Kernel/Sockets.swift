@@ -162,7 +162,10 @@ extension FileDescriptor {
   }
 
   /// The local port of a listener or a connection.
-  public func localPort() throws(Errno) -> UInt16 {
+  public func localPort() throws(Errno) -> UInt16 { try localAddress()?.port ?? 0 }
+
+  /// Nil for families without a port.
+  func localAddress() throws(Errno) -> PeerAddress? {
     var address = RawAddress()
     let number = rawValue
     // SAFETY: the kernel writes the address into the lent buffer.
@@ -171,7 +174,7 @@ extension FileDescriptor {
         unsafe getsockname(number, pointer, count)
       }
     }
-    return address.peer?.port ?? 0
+    return address.peer
   }
 
   /// Sends small writes at once instead of waiting for an acknowledgement (TCP_NODELAY).
@@ -196,6 +199,15 @@ extension FileDescriptor {
     _ = try retrying { unsafe setsockopt(number, SOL_SOCKET, SO_LINGER, &linger, size) }
   }
 
+  /// A send to a full peer fails with `wouldBlock` after this time. For blocking sockets.
+  func setSendTimeout(milliseconds: Int) throws(Errno) {
+    var time = timeval(tv_sec: milliseconds / 1_000, tv_usec: milliseconds % 1_000 * 1_000)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    let number = rawValue
+    // SAFETY: the value is read during the call and has the given size.
+    _ = try retrying { unsafe setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &time, size) }
+  }
+
   /// Ends the stream in the sending direction; queued bytes are still sent.
   public func shutdownWrite() throws(Errno) {
     let number = rawValue
@@ -204,12 +216,18 @@ extension FileDescriptor {
 
   /// The result of a connect, or another pending error; nil without any. Reading clears it.
   public func pendingError() throws(Errno) -> Errno? {
+    let value = try option(SO_ERROR)
+    return value == 0 ? nil : Errno(rawValue: value)
+  }
+
+  /// An option of the level SOL_SOCKET (socket(7)).
+  func option(_ option: Int32) throws(Errno) -> Int32 {
     var value: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
     let number = rawValue
     // SAFETY: the kernel writes an Int32.
-    _ = try retrying { unsafe getsockopt(number, SOL_SOCKET, SO_ERROR, &value, &size) }
-    return value == 0 ? nil : Errno(rawValue: value)
+    _ = try retrying { unsafe getsockopt(number, SOL_SOCKET, option, &value, &size) }
+    return value
   }
 
   func set(_ level: Int32, _ option: Int32, _ value: Int32) throws(Errno) {

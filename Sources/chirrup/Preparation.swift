@@ -1,6 +1,7 @@
 /// The preconditions of a gateway: a database that answers, with this version's schema and a
 /// signing key, and with --demo the demo workspace.
 import DataRetention
+import Kernel
 import Migrator
 import OpenSSL
 import Postgres
@@ -18,16 +19,18 @@ struct Preparation {
   ///
   /// - Returns: nil once `isStopping` returns true.
   static func complete(
-    _ settings: Settings, databaseURL: String, isPrivate: Bool, isStopping: () -> Bool
+    _ settings: Settings, databaseURL: String, isPrivate: Bool, supervisor: Supervisor,
+    isStopping: () -> Bool
   ) throws -> Preparation? {
     var backoff = Backoff()
     var probe: StartupProbe?
     while !isStopping() {
       do {
-        return try attempt(settings, databaseURL: databaseURL, isPrivate: isPrivate)
+        return try attempt(
+          settings, databaseURL: databaseURL, isPrivate: isPrivate, service: supervisor.messages)
       } catch let failure where isUnavailable(failure) {
-        backoff.report(failure)
-        let open = try probe ?? StartupProbe(settings)
+        backoff.report(failure, to: supervisor.messages)
+        let open = try probe ?? StartupProbe(settings, supervisor.sockets)
         probe = open
         try open.wait(milliseconds: backoff.next(), unless: isStopping)
       }
@@ -36,12 +39,12 @@ struct Preparation {
   }
 
   private static func attempt(
-    _ settings: Settings, databaseURL: String, isPrivate: Bool
+    _ settings: Settings, databaseURL: String, isPrivate: Bool, service: ServiceManager?
   ) throws -> Preparation {
     let url = settings.databaseDirectURL ?? databaseURL
     let owner = try BlockingConnection(settings.migrationsURL ?? url)
     if settings.migrationsURL == nil { try checkLogin(owner) }
-    try migrate(owner, settings)
+    try migrate(owner, settings, service)
     if isPrivate { try DatabaseRoles(Migrator(owner)).openGatewayLogin() }
     let connection = settings.migrationsURL == nil ? owner : try BlockingConnection(url)
     try checkLogin(connection)
@@ -69,7 +72,9 @@ struct Preparation {
   }
 
   /// Applies pending migrations, or throws if it may not.
-  private static func migrate(_ owner: BlockingConnection, _ settings: Settings) throws {
+  private static func migrate(
+    _ owner: BlockingConnection, _ settings: Settings, _ service: ServiceManager?
+  ) throws {
     let migrator = try Migrator(owner)
     let pending = try migrator.plan()
     guard !pending.isEmpty else { return }
@@ -85,6 +90,7 @@ struct Preparation {
           + "set migrations_url (CHIRRUP_MIGRATIONS_URL) to the URL of the tables' owner, or run "
           + "chirrup migrate up as that user")
     }
+    service?.send(.status("applying migrations: \(names)"))
     try migrator.up(report: CommandOutput(json: false).report)
   }
 
@@ -104,9 +110,12 @@ private struct Backoff {
   private var lastReason = ""
 
   /// Prints a reason only when it differs from the last one: an outage may last hours.
-  mutating func report(_ failure: any Error) {
-    let reason = "\(failure)"
-    if reason != lastReason { Terminal.note("waiting for the database: \(reason)") }
+  mutating func report(_ failure: any Error, to service: ServiceManager?) {
+    let reason = "waiting for the database: \(failure)"
+    if reason != lastReason {
+      Terminal.note(reason)
+      service?.send(.status(reason))
+    }
     lastReason = reason
   }
 

@@ -23,7 +23,12 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() async throws {
-    let settings = try await options.settings()
+    let service = ServiceManager.take { errno in
+      Terminal.note("warning: the service manager does not get this gateway's messages: \(errno)")
+    }
+    let inherited = try InheritedSockets.take()
+    var settings = try await options.settings()
+    try settings.use(inherited)
     let logger = Logger(label: "chirrup") { _ in LineLogHandler(settings) }
     try leaveRoot(settings, logger)
     try Gateway.check(settings)
@@ -36,7 +41,8 @@ struct ServeCommand: AsyncParsableCommand {
         """)
     }
     do {
-      try await serveWithDatabase(settings, logger)
+      try await serveWithDatabase(
+        settings, logger, Supervisor(messages: service, sockets: inherited))
     } catch let held as LoopsStalled {
       ProcessEnd.now(status: held.exitStatus)
     }
@@ -63,8 +69,10 @@ struct ServeCommand: AsyncParsableCommand {
     logger.info("the gateway runs as another user than root", metadata: ["user": "\(user)"])
   }
 
-  private func serveWithDatabase(_ settings: Settings, _ logger: Logger) async throws {
-    guard settings.databaseURL == nil else { return try await serve(settings, logger) }
+  private func serveWithDatabase(
+    _ settings: Settings, _ logger: Logger, _ supervisor: Supervisor
+  ) async throws {
+    guard settings.databaseURL == nil else { return try await serve(settings, logger, supervisor) }
     PrivateCluster.forgetClientSettings()
     let cluster = PrivateCluster(dataDirectory: settings.dataDirectory) { event in
       switch event {
@@ -74,23 +82,27 @@ struct ServeCommand: AsyncParsableCommand {
         logger.info("PostgreSQL runs again", metadata: ["after_ms": "\(milliseconds)"])
       }
     }
-    try cluster.start()
+    supervisor.messages?.send(.status("starting the private PostgreSQL"))
+    try supervisor.whileExtending { try cluster.start() }
     defer { cluster.stop() }
     for note in cluster.notes { Terminal.note(note) }
     var local = settings
     local.databaseURL = PrivateCluster.gatewayURL(cluster.url)
     local.migrationsURL = cluster.url
-    try await serve(local, logger, isPrivate: true)
+    try await serve(local, logger, supervisor, isPrivate: true)
   }
 
   private func serve(
-    _ settings: Settings, _ logger: Logger, isPrivate: Bool = false
+    _ settings: Settings, _ logger: Logger, _ supervisor: Supervisor, isPrivate: Bool = false
   ) async throws {
     guard let url = settings.databaseURL else { return }
     let preparation: Preparation?
     do {
-      preparation = try Preparation.complete(
-        settings, databaseURL: url, isPrivate: isPrivate, isStopping: StopSignals.hasCome)
+      preparation = try supervisor.whileExtending {
+        try Preparation.complete(
+          settings, databaseURL: url, isPrivate: isPrivate, supervisor: supervisor,
+          isStopping: StopSignals.hasCome)
+      }
     } catch let failure as MigrationFailure {
       Terminal.note("Error: \(failure)")
       throw Ending.code(for: failure)
@@ -105,12 +117,25 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_EMAIL": prepared.demo == nil ? "" : DemoWorkspace.email,
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
-      logger: logger)
+      logger: logger, service: supervisor.messages, inherited: supervisor.sockets)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)
       Terminal.result(Banner.text(url: address, demo: prepared.demo))
     }
+  }
+}
+
+/// The service manager's side of this process, if there is one.
+struct Supervisor {
+  var messages: ServiceManager?
+  var sockets: [InheritedSocket]
+
+  /// A crash recovery, a migration and an outage of the database may last longer than the manager
+  /// waits for a start.
+  func whileExtending<Value>(_ work: () throws -> Value) throws -> Value {
+    guard let messages else { return try work() }
+    return try messages.whileExtending(work)
   }
 }
 

@@ -21,16 +21,24 @@ final class StartupProbe {
     init(_ socket: consuming FileDescriptor) { self.socket = socket }
   }
 
-  /// Listens on each address that is free. The gateway itself reports an address in use, later.
-  init(_ settings: Settings) throws {
+  /// Listens on each address that is free, or on the inherited sockets for HTTP. The gateway itself
+  /// reports an address in use, later.
+  init(_ settings: Settings, _ inherited: [InheritedSocket]) throws {
     epoll = try Epoll()
+    let own = inherited.filter { $0.name == "http" }
+    for socket in own { try add(socket.duplicate()) }
+    guard own.isEmpty else { return }
     for address in settings.listen {
       guard let ip = IPAddress(address.host),
         let socket = try? Sockets.listen(on: ip, port: address.port)
       else { continue }
-      try epoll.add(rawValue: socket.rawValue, .read, datum: UInt64(listeners.count))
-      listeners.append(ListeningSocket(socket))
+      try add(socket)
     }
+  }
+
+  private func add(_ socket: consuming FileDescriptor) throws {
+    try epoll.add(rawValue: socket.rawValue, .read, datum: UInt64(listeners.count))
+    listeners.append(ListeningSocket(socket))
   }
 
   /// Answers requests until the time is over or `isStopping` returns true.

@@ -106,9 +106,12 @@ beside "pgbouncer" ./pgbouncer.sh
 beside "fail-over" ./failover.sh
 beside "shared port" ./shared_port.sh
 beside "installed" ./installed.sh
+beside "package" ./package.sh
 beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
 beside "held loop" ./held.sh
+beside "service manager" ./service.sh
+beside "socket activation" ./activation.sh
 join
 if $full; then
   beside "torture" ./torture.sh 20

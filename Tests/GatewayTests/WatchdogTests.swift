@@ -25,11 +25,14 @@ import Testing
     for seconds in stride(from: Int64(2), through: 8, by: 2) {
       #expect(watch.check(turn: 1, now: instant(seconds)) == nil)
     }
+    #expect(!watch.isStalled)
     #expect(watch.check(turn: 1, now: instant(10)) == .stalled(milliseconds: 10_000))
+    #expect(watch.isStalled)
     for seconds in stride(from: Int64(12), through: 30, by: 2) {
       #expect(watch.check(turn: 1, now: instant(seconds)) == nil)
     }
     #expect(watch.check(turn: 2, now: instant(32)) == .resumed(milliseconds: 30_000))
+    #expect(!watch.isStalled)
     #expect(watch.check(turn: 2, now: instant(34)) == nil)
     for seconds in stride(from: Int64(36), through: 40, by: 2) {
       #expect(watch.check(turn: 2, now: instant(seconds)) == nil)

@@ -35,8 +35,13 @@ struct Acceptor {
   func watch(_ epoll: borrowing Epoll) throws(Errno) {
     for listener in listeners.indices {
       try epoll.add(
-        rawValue: listeners[listener].rawDescriptor, .read, datum: Datum.listener(listener))
+        rawValue: listeners[listener].rawDescriptor, listeners[listener].interest,
+        datum: Datum.listener(listener))
     }
+  }
+
+  private func ignore(_ epoll: borrowing Epoll) {
+    for listener in listeners { try? epoll.remove(rawValue: listener.rawDescriptor) }
   }
 
   /// Ignores the listeners until the next sweep. Without free descriptors they stay readable, and
@@ -47,27 +52,25 @@ struct Acceptor {
       logger.warning("cannot accept connections: \(errno); trying again every half second")
     }
     exhaustionLoggedUntil = now.advanced(byMilliseconds: 60_000)
-    setInterest([], epoll)
+    ignore(epoll)
     areListenersPaused = true
   }
 
   mutating func resume(_ epoll: borrowing Epoll) {
     guard areListenersPaused else { return }
-    areListenersPaused = false
-    setInterest(.read, epoll)
-  }
-
-  private func setInterest(_ interest: Interest, _ epoll: borrowing Epoll) {
-    for listener in listeners.indices {
-      try? epoll.modify(
-        rawValue: listeners[listener].rawDescriptor, interest, datum: Datum.listener(listener))
+    do throws(Errno) {
+      try watch(epoll)
+      areListenersPaused = false
+    } catch {
+      // No memory; the next sweep tries again.
+      ignore(epoll)
     }
   }
 
   /// The loop drains and accepts no more sockets.
   mutating func close(_ epoll: borrowing Epoll) {
     areListenersPaused = false
-    for listener in listeners { try? epoll.remove(rawValue: listener.rawDescriptor) }
+    ignore(epoll)
     listeners = []
   }
 
@@ -233,22 +236,26 @@ struct Acceptor {
   }
 }
 
-/// A listening socket of one loop. Each loop has its own on the same port (SO_REUSEPORT): the
-/// kernel distributes the connections, and accepting takes no lock.
+/// A listening socket. Each loop has its own on the same port (SO_REUSEPORT): the kernel
+/// distributes the connections, and accepting takes no lock. Loops share an inherited socket.
 final class Listener: Sendable {
   private let descriptor: FileDescriptor
-  enum Kind {
+  /// The raw value is the name of an inherited socket.
+  enum Kind: String, CaseIterable {
     /// HTTP and WebSocket, without and with TLS.
-    case plain, secure
+    case plain = "http"
+    case secure = "https"
     /// HTTP for metrics and probes only.
     case admin
   }
 
   let kind: Kind
+  let interest: Interest
 
-  init(_ descriptor: consuming FileDescriptor, _ kind: Kind) {
+  init(_ descriptor: consuming FileDescriptor, _ kind: Kind, isShared: Bool = false) {
     self.descriptor = descriptor
     self.kind = kind
+    interest = isShared ? [.read, .exclusive] : .read
   }
 
   var rawDescriptor: Int32 { descriptor.rawValue }

@@ -28,6 +28,8 @@ struct LoopWatch {
     creditMilliseconds = 2 * checkMilliseconds
   }
 
+  var isStalled: Bool { stalled >= stallMilliseconds }
+
   /// - Returns: a value once when a loop has stalled, and once when it begins a turn again.
   mutating func check(turn new: Int64, now: Instant) -> Transition? {
     defer { checkedAt = now }
@@ -36,13 +38,14 @@ struct LoopWatch {
       return isReported ? .resumed(milliseconds: stalled) : nil
     }
     stalled += min(max(0, now.milliseconds(since: checkedAt)), creditMilliseconds)
-    guard stalled >= stallMilliseconds, !isReported else { return nil }
+    guard isStalled, !isReported else { return nil }
     isReported = true
     return .stalled(milliseconds: stalled)
   }
 }
 
-/// A thread that logs stalled loops, and ends the process if a drain does not.
+/// A thread that logs stalled loops, and ends the process if a drain does not. A service manager
+/// gets its sign of life from here while no loop is stalled, and else restarts the gateway.
 ///
 /// It shares only `LoopPulse` with the loops and takes no lock, so a stalled loop cannot stall it.
 final class Watchdog: Sendable {
@@ -63,6 +66,7 @@ final class Watchdog: Sendable {
   private let pulses: [LoopPulse]
   private let limits: Limits
   private let logger: Logger
+  private let service: ServiceManager?
   private let exit: @Sendable () -> Void
   private let wakeup: EventCounter
   private let deadline = Atomic<Int64>(Instant.never.nanoseconds)
@@ -70,11 +74,18 @@ final class Watchdog: Sendable {
 
   /// - Parameter exit: ends the process.
   init(
-    _ pulses: [LoopPulse], _ logger: Logger, limits: Limits = Limits(),
+    _ pulses: [LoopPulse], _ logger: Logger, service: ServiceManager? = nil,
+    limits: Limits = Limits(),
     exit: @escaping @Sendable () -> Void = { ProcessEnd.now(status: Watchdog.exitStatus) }
   ) throws(Errno) {
     self.pulses = pulses
     self.logger = logger
+    self.service = service
+    var limits = limits
+    // A sign of life in each third of the interval.
+    if let interval = service?.watchdogMilliseconds {
+      limits.checkMilliseconds = min(limits.checkMilliseconds, max(1, interval / 3))
+    }
     self.limits = limits
     self.exit = exit
     wakeup = try EventCounter()
@@ -102,6 +113,9 @@ final class Watchdog: Sendable {
     while !isStopping.load(ordering: .acquiring) {
       let now = SystemClock.now()
       for index in pulses.indices { check(index, &watches[index], now) }
+      if service?.watchdogMilliseconds != nil, !watches.contains(where: \.isStalled) {
+        service?.send(.watchdog)
+      }
       let end = Instant(nanoseconds: deadline.load(ordering: .acquiring))
       guard now < end else {
         logger.error(

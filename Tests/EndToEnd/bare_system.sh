@@ -1,0 +1,37 @@
+# A bare system of this machine's release, made from this machine's own package sources. Sourced after lib.sh by the tests
+# that install the release.
+
+not_here() {
+  printf 'not tried: %s\n' "$*"
+  exit 77
+}
+
+# The words behind `apt-get install` on the line of README.md that names what the program needs.
+needed_packages() {
+  sed -n 's/^apt-get install --no-install-recommends \([a-z0-9.+ -]*\)\( *#.*\)\?$/\1/p' "$root/README.md"
+}
+
+# The distribution's own sources as apt has them here, a line of sources.list for each part.
+package_sources() {
+  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' "Origin: $1" |
+    sort --unique
+}
+
+# make_system [PACKAGE…]: into the folder `bare`, with the packages of README.md and these.
+make_system() {
+  local codename packages origin
+  [ "$(id -u)" = 0 ] || not_here "only root may make a system and enter it"
+  command -v mmdebstrap >/dev/null || not_here "there is no mmdebstrap"
+  # shellcheck source=/dev/null
+  codename=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
+  # shellcheck source=/dev/null
+  origin=$(. /etc/os-release && printf '%s' "${ID^}")
+  package_sources "$origin" >"$work/sources"
+  [ -s "$work/sources" ] || not_here "apt knows no package source of $origin"
+  bare=$work/bare
+  packages="$(needed_packages) $*"
+  mmdebstrap --quiet --variant=minbase --format=directory --dpkgopt=force-unsafe-io \
+    --keyring=/usr/share/keyrings --include="$(printf '%s' "$packages" | xargs | tr ' ' ',')" "$codename" \
+    "$bare" - <"$work/sources" >"$work/mmdebstrap.log" 2>&1 ||
+    not_here "the system could not be made: $(tail -n 3 "$work/mmdebstrap.log")"
+}
