@@ -203,8 +203,8 @@ let package = Package(
     suite(
       "RESTTests",
       [
-        "REST", "DomainFixtures", "Conversations", "Automation", "Webhooks", "Directory", "Tokens",
-        "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
+        "REST", "DomainFixtures", "Conversations", "Automation", "OpenID", "Webhooks", "Directory",
+        "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
         "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),

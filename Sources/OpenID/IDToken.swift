@@ -30,7 +30,7 @@ public struct IDToken: Sendable {
   /// By how much clocks may differ.
   static let skewSeconds: Double = 60
 
-  /// What a token must state.
+  /// The values that a token must state.
   public struct Expectation: Sendable {
     public var issuer: String
     public var clientID: String

@@ -9,7 +9,7 @@ import Kernel
 public import Primitives
 public import Webhooks
 
-/// What a provider states about a person.
+/// A person as a provider describes them.
 public struct IdentityClaims: Sendable, Equatable {
   public var subject: String
   public var email: String?

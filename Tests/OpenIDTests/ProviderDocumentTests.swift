@@ -23,7 +23,7 @@ import Webhooks
       Array(text.utf8), issuer: issuer, under: AddressGuard(allowsPrivate: isPrivate))
   }
 
-  @Test("what a document states")
+  @Test("a document is read")
   func reading() throws {
     let plain = try document()
     #expect(!plain.sendsSecretInBody && !plain.namesIssuer && plain.userInfoEndpoint == nil)

@@ -108,18 +108,25 @@ struct OriginPolicy: Sendable {
   /// `public_url`, else of the request. Nil for an address, or without TLS: browsers have no
   /// passkeys there.
   func relyingParty(_ request: APIRequest) -> RelyingParty? {
-    guard let page = page(request), let host = WebOrigin.secureHost(of: page) else { return nil }
-    return RelyingParty(
-      id: host, origins: own(request).filter { WebOrigin.secureHost(of: $0) == host })
-  }
-
-  /// The address of the console that sends the request. Nil if it is not known.
-  func console(_ request: APIRequest) -> String? { page(request).map { $0 + "/console" } }
-
-  private func page(_ request: APIRequest) -> String? {
     let origins = own(request)
     let sent = request.header("Origin").flatMap { WebOrigin.normalize($0) }
-    return sent.map { origins.contains($0) ? $0 : nil } ?? origins.first
+    let page = sent.map { origins.contains($0) ? $0 : nil } ?? origins.first
+    guard let page, let host = WebOrigin.secureHost(of: page) else { return nil }
+    return RelyingParty(
+      id: host, origins: origins.filter { WebOrigin.secureHost(of: $0) == host })
+  }
+
+  /// The address of the console: of its Origin, else of `public_url`, else of the request. Nil if
+  /// it is not known.
+  func console(_ request: APIRequest) -> String? {
+    if let sent = request.header("Origin").flatMap({ WebOrigin.normalize($0) }) {
+      return own(request).contains(sent) ? sent + "/console" : nil
+    }
+    let host = request.header("Host").flatMap { $0.isEmpty ? nil : $0 }
+    let page =
+      publicURL.flatMap { WebOrigin.of(url: $0) }
+      ?? host.flatMap { WebOrigin.normalize((request.isSecure ? "https://" : "http://") + $0) }
+    return page.map { $0 + "/console" }
   }
 
   /// Whether the client uses TLS, so that cookies may be `Secure`.

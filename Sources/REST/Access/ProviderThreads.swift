@@ -23,7 +23,7 @@ final class ProviderThreads: Sendable {
     for workspace: Identifier,
     _ work: @escaping @Sendable (ProviderClient) throws(Fault) -> Answer
   ) async throws(Problem) -> Result<Answer, Fault> {
-    guard enter(workspace) else { throw .tooBusy }
+    guard enter(workspace) else { throw .providersBusy }
     defer { leave(workspace) }
     let client = client
     let result = await workers.run { () -> Result<Answer, Fault> in
@@ -33,7 +33,7 @@ final class ProviderThreads: Sendable {
         return .failure(error)
       }
     }
-    guard let result else { throw .tooBusy }
+    guard let result else { throw .providersBusy }
     return result
   }
 
@@ -52,4 +52,11 @@ final class ProviderThreads: Sendable {
       running[workspace] = count > 1 ? count - 1 : nil
     }
   }
+}
+
+extension Problem {
+  static let providersBusy = Problem(
+    status: 503, type: "too_busy", title: "Too busy",
+    detail: "Too many sign-ins wait for identity providers. Try again in a few seconds.",
+    headers: [("Retry-After", "5")])
 }

@@ -90,7 +90,7 @@ const remove = (context, form) => form.save(async () => {
  * @param {string?} address
  */
 const registration = (form, address) => el(
-  'section.panel',
+  'section.panel.fill',
   { 'aria-labelledby': 'provider' },
   el('h2', { id: 'provider' }, 'Provider'),
   toggle(form, 'enabled', { label: 'Single sign-on' }),
@@ -122,7 +122,7 @@ const registration = (form, address) => el(
 
 /** @param {ProviderForm} form */
 const people = (form) => el(
-  'section.panel',
+  'section.panel.fill',
   { 'aria-labelledby': 'people' },
   el('h2', { id: 'people' }, 'Members and roles'),
   toggle(form, 'create_members', {
@@ -163,7 +163,7 @@ const people = (form) => el(
 
 /** @param {ProviderForm} form */
 const rules = (form) => el(
-  'section.panel',
+  'section.panel.fill',
   { 'aria-labelledby': 'rules' },
   el('h2', { id: 'rules' }, 'Logins'),
   toggle(form, 'password_login', {
