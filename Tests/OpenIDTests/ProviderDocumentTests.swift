@@ -62,7 +62,7 @@ import Webhooks
     }
   }
 
-  @Test("the address for the browser has the challenge of RFC 7636 appendix B")
+  @Test("the address for the browser has the challenge of RFC 7636 §B")
   func authorization() {
     let request = AuthorizationRequest(
       clientID: "a b", redirectURI: "https://chat.example.com/console", state: "s", nonce: "n",
