@@ -1,5 +1,5 @@
-/// The ID token of an identity provider (OpenID Connect Core §2, §3.1.3.7): a signed statement about
-/// a person. `verified` returns its claims only after every check.
+/// The ID token of an identity provider (OpenID Connect Core §2, §3.1.3.7): a signed statement
+/// about a person. `verified` returns its claims only after every check.
 public import JSON
 import OpenSSL
 public import Primitives

@@ -1,5 +1,5 @@
-/// The keys with which an identity provider signs (RFC 7517): those for RS256 and ES256 that are for
-/// signatures. All others are left out, so that none can be used by mistake.
+/// The keys with which an identity provider signs (RFC 7517): those for RS256 and ES256 that are
+/// for signatures. All others are left out, so that none can be used by mistake.
 import JSON
 import OpenSSL
 import Primitives

@@ -2,8 +2,8 @@
 import JSON
 public import Webhooks
 
-/// The reason why a provider cannot be used, as a sentence for administrators. It has no body of the
-/// provider: only kinds of failures, statuses, and names of members.
+/// The reason why a provider cannot be used, as a sentence for administrators. It has no body of
+/// the provider: only kinds of failures, statuses, and names of members.
 public enum ProviderFault: Error, Sendable, Equatable {
   case unreachable(String)
   case status(Int, of: String)

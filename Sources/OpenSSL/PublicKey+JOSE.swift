@@ -1,5 +1,5 @@
-/// Keys and signatures in the forms of JSON Web Keys and Signatures (RFC 7517, RFC 7518), turned into
-/// those that `PublicKey` verifies.
+/// Keys and signatures in the forms of JSON Web Keys and Signatures (RFC 7517, RFC 7518), turned
+/// into those that `PublicKey` verifies.
 import COpenSSL
 
 extension PublicKey {

@@ -9,6 +9,10 @@ export CHIRRUP_WEBHOOKS_ALLOW_PRIVATE=true
 
 new_folder
 create_cluster
+# The gateway owns nothing, as in an installation with roles of its own.
+create_login "$database"
+export CHIRRUP_MIGRATIONS_URL=$database
+place=(--database-url "postgresql://chirrup_app@/postgres?host=$cluster")
 start_gateway
 check "single sign-on with a provider that lies" \
   "$python" "$folder/oidc_test.py" --base-url "$url" --database "$database" \
@@ -23,3 +27,4 @@ else
   printf 'glewlwyd is not tried: its package of Debian is not here\n'
 fi
 check "the gateway stops in good order afterwards" stop_gateway
+check "PostgreSQL refused no statement for want of a privilege" is_unrefused

@@ -1,4 +1,5 @@
-/// Sign-in with the identity provider of a workspace (OpenID Connect, authorization code with PKCE).
+/// Sign-in with the identity provider of a workspace (OpenID Connect, authorization code with
+/// PKCE).
 ///
 /// The console begins here and sends the browser to the provider. The provider sends it back to the
 /// console, which sends code and state here: no route redirects, and the answer is that of every
