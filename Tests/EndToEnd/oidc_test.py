@@ -336,6 +336,9 @@ class OIDC(SignIn):
         self.promise("a rotated key is accepted after a minute", answer.status == 200)
         found = self.code(self.enter(self.person(), key=old))
         self.promise(f"and the replaced one refused ({found})", found == (403, "token_key_unknown"))
+        removed = self.ask("DELETE", SETTINGS, **self.owner).status
+        left = self.ask("GET", SETTINGS, **self.owner).json["identity_provider"]
+        self.promise("an owner removes the provider", (removed, left) == (204, None))
 
 
 if __name__ == "__main__":
