@@ -91,6 +91,9 @@ let package = Package(
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
     layer(
+      "OpenID",
+      ["HTTPClient", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
+    layer(
       "Automation",
       ["Directory", "SharedSQL", "Chat", "JSON", "Postgres", "OpenSSL", "Primitives"]),
     layer(
@@ -101,8 +104,8 @@ let package = Package(
     layer(
       "REST",
       [
-        "Conversations", "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL",
-        "Kernel", "Chat", "Wire", "JSON", "Primitives",
+        "Conversations", "OpenID", "Webhooks", "Automation", "Directory", "Tokens", "Postgres",
+        "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
     layer(
       "Settings",
@@ -189,6 +192,7 @@ let package = Package(
         "DomainFixtures", "Conversations", "Directory", "Postgres", "OpenSSL", "Chat", "JSON",
         "Primitives",
       ]),
+    suite("OpenIDTests", ["OpenID", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     suite("AutomationTests", ["Automation", "Directory", "JSON", "Primitives"]),
     suite(
       "ConversationsTests",
@@ -199,8 +203,8 @@ let package = Package(
     suite(
       "RESTTests",
       [
-        "REST", "DomainFixtures", "Conversations", "Automation", "Webhooks", "Directory", "Tokens",
-        "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
+        "REST", "DomainFixtures", "Conversations", "Automation", "OpenID", "Webhooks", "Directory",
+        "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
         "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),

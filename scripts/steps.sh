@@ -29,7 +29,18 @@ prepare() {
   require_swift
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
     strace valgrind binutils mmdebstrap testssl.sh sslscan nginx-light haproxy dpkg-dev debhelper help2man lintian
-  resolve_swift_packages && install_python_packages && install_chromium && install_node
+  resolve_swift_packages && install_python_packages && install_chromium && install_node && unpack_glewlwyd
+}
+
+# An identity provider for Tests/EndToEnd/oidc.sh. It is unpacked and not installed: its installation would create a
+# service and start it. Other systems than Debian have no such package.
+unpack_glewlwyd() {
+  local folder=.venv/glewlwyd libraries
+  [ ! -x $folder/usr/bin/glewlwyd ] || return 0
+  apt-cache show glewlwyd >/dev/null 2>&1 || return 0
+  mapfile -t libraries < <(apt-cache depends glewlwyd | sed -n 's/^ *Depends: \(lib.*\)/\1/p')
+  install_packages "${libraries[@]}" glewlwyd-common && mkdir -p $folder &&
+    (cd $folder && apt-get download -q glewlwyd && dpkg -x glewlwyd_*.deb .)
 }
 
 install_python_packages() {

@@ -8,15 +8,19 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/// A POST of these bytes, which are not copied, to a server that is verified; nothing is followed, kept or looked up
-/// in the environment.
-static inline int chirrup_curl_post(CURL *easy, const char *url, const char *body, size_t count,
-                                    struct curl_slist *headers, long milliseconds) {
+/// A POST of these bytes, which are not copied, or a GET, to a server that is verified; nothing is followed, kept or
+/// looked up in the environment.
+static inline int chirrup_curl_request(CURL *easy, const char *url, int is_post, const char *body, size_t count,
+                                       struct curl_slist *headers, long milliseconds) {
   int failures = 0;
   failures += curl_easy_setopt(easy, CURLOPT_URL, url) != CURLE_OK;
-  failures += curl_easy_setopt(easy, CURLOPT_POST, 1L) != CURLE_OK;
-  failures += curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count) != CURLE_OK;
-  failures += curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body) != CURLE_OK;
+  if (is_post) {
+    failures += curl_easy_setopt(easy, CURLOPT_POST, 1L) != CURLE_OK;
+    failures += curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count) != CURLE_OK;
+    failures += curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body) != CURLE_OK;
+  } else {
+    failures += curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L) != CURLE_OK;
+  }
   failures += curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers) != CURLE_OK;
   failures += curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds) != CURLE_OK;
   failures += curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;

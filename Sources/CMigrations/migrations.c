@@ -105,6 +105,10 @@ static const unsigned char second_factors[] = {
 #embed "sql/20261221_second_factors.sql"
 };
 
+static const unsigned char oidc[] = {
+#embed "sql/20261227_oidc.sql"
+};
+
 static const unsigned char passkeys[] = {
 #embed "sql/20261224_passkeys.sql"
 };
@@ -152,6 +156,7 @@ static const chirrup_migration table[] = {
   {"20261218_describe_logins", describe_logins, sizeof describe_logins},
   {"20261221_second_factors", second_factors, sizeof second_factors},
   {"20261226_constant_checks", constant_checks, sizeof constant_checks},
+  {"20261227_oidc", oidc, sizeof oidc},
   {"20261228_guard_adoption", guard_adoption, sizeof guard_adoption},
   {"20261224_passkeys", passkeys, sizeof passkeys},
   {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},

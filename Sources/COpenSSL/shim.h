@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/param_build.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -111,6 +113,67 @@ static inline int chirrup_is_p256(const EVP_PKEY *key) {
   size_t length = 0;
   return EVP_PKEY_is_a(key, "EC") == 1 && EVP_PKEY_get_group_name(key, name, sizeof name, &length) == 1 &&
          strcmp(name, "prime256v1") == 0;
+}
+
+/// SubjectPublicKeyInfo in DER of a new key of this type; its bytes, 0 if the parameters are none or the room is short.
+static inline size_t chirrup_public_key(const char *type, OSSL_PARAM *parameters, unsigned char *der, size_t room) {
+  EVP_PKEY *key = NULL;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+  int count = 0;
+  if (context && EVP_PKEY_fromdata_init(context) == 1 &&
+      EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters) == 1) {
+    count = i2d_PUBKEY(key, NULL);
+    count = count > 0 && (size_t)count <= room ? i2d_PUBKEY(key, &der) : 0;
+  }
+  EVP_PKEY_free(key);
+  EVP_PKEY_CTX_free(context);
+  return count > 0 ? (size_t)count : 0;
+}
+
+/// An RSA key by its modulus and its exponent, both big-endian.
+static inline size_t chirrup_rsa_key(const unsigned char *modulus, size_t modulus_count, const unsigned char *exponent,
+                                     size_t exponent_count, unsigned char *der, size_t room) {
+  BIGNUM *n = BN_bin2bn(modulus, (int)modulus_count, NULL);
+  BIGNUM *e = BN_bin2bn(exponent, (int)exponent_count, NULL);
+  OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+  OSSL_PARAM *parameters = NULL;
+  size_t count = 0;
+  if (n && e && builder && OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, n) == 1 &&
+      OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, e) == 1) {
+    parameters = OSSL_PARAM_BLD_to_param(builder);
+    if (parameters) count = chirrup_public_key("RSA", parameters, der, room);
+  }
+  OSSL_PARAM_free(parameters);
+  OSSL_PARAM_BLD_free(builder);
+  BN_free(n);
+  BN_free(e);
+  return count;
+}
+
+/// A key of P-256 by its point, uncompressed (SEC 1 §2.3.3); OpenSSL refuses a point that is not on the curve.
+static inline size_t chirrup_p256_key(unsigned char *point, size_t point_count, unsigned char *der, size_t room) {
+  OSSL_PARAM parameters[3];
+  parameters[0] = OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, (char *)"prime256v1", 0);
+  parameters[1] = OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, point, point_count);
+  parameters[2] = OSSL_PARAM_construct_end();
+  return chirrup_public_key("EC", parameters, der, room);
+}
+
+/// The signature r‖s of P-256 (RFC 7518 §3.4) in DER (RFC 3279 §2.2.3); its bytes, 0 if the room is short.
+static inline size_t chirrup_ecdsa_signature(const unsigned char *raw, unsigned char *der, size_t room) {
+  ECDSA_SIG *signature = ECDSA_SIG_new();
+  BIGNUM *r = BN_bin2bn(raw, 32, NULL);
+  BIGNUM *s = BN_bin2bn(raw + 32, 32, NULL);
+  int count = 0;
+  if (signature && r && s && ECDSA_SIG_set0(signature, r, s) == 1) {
+    r = s = NULL;  // the signature owns them
+    count = i2d_ECDSA_SIG(signature, NULL);
+    count = count > 0 && (size_t)count <= room ? i2d_ECDSA_SIG(signature, &der) : 0;
+  }
+  BN_free(r);
+  BN_free(s);
+  ECDSA_SIG_free(signature);
+  return count > 0 ? (size_t)count : 0;
 }
 
 /// The permission bits of a file, or -1 with errno.

@@ -47,4 +47,29 @@ public enum AuditLog {
           .text(client.address), .text(reason),
         ]))
   }
+
+  /// A refused sign-in with the identity provider of a workspace.
+  ///
+  /// - Parameters:
+  ///   - account: the member, if one is known.
+  ///   - detail: the kind of the provider's failure; nothing that it sent.
+  public static func signInFailed(
+    in workspace: Identifier, _ account: Identifier?, from client: OperatorSession.Client,
+    reason: String, detail: String?
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO audit_log (workspace_id, actor, action, target_id, details)
+        SELECT w.id, 'rule', 'login.failed', m.operator_id, jsonb_strip_nulls(jsonb_build_object(
+          'device', $3::text, 'address', $4::text, 'reason', $5::text, 'detail', $6::text))
+        FROM workspaces w
+          LEFT JOIN memberships m ON m.workspace_id = w.id AND m.operator_id = $2::uuid
+        WHERE w.id = $1::uuid
+        """,
+        [
+          .uuid(workspace), .uuid(account), .text(client.device), .text(client.address),
+          .text(reason), .text(detail),
+        ]))
+  }
 }

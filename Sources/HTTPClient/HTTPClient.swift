@@ -1,34 +1,41 @@
 /// HTTP requests to external servers with libcurl: many at a time, driven by one thread.
 ///
-/// This target is the only importer of libcurl. It sends POST requests, and returns the status;
-/// bodies are discarded. HTTPS certificates are verified, redirects are not followed, and
-/// proxies and passwords of the environment are ignored.
+/// This target is the only importer of libcurl. It sends GET and POST requests, and returns the
+/// status, and the body if the request wants it, up to a limit. HTTPS certificates are verified,
+/// redirects are not followed, and proxies and passwords of the environment are ignored.
 ///
 /// `admits` checks every address when its socket is created, so after name resolution: no
 /// connection to a refused address is started.
 import CCurl
 public import Kernel
 
-/// One POST.
-public struct HTTPPost: Sendable {
+/// One request.
+public struct HTTPRequest: Sendable {
   public var url: String
   /// Each is `Name: value`.
   public var headers: [String]
-  public var body: [UInt8]
+  /// The body of a POST; nil: a GET.
+  public var body: [UInt8]?
   /// The time limit from the name resolution to the last byte.
   public var milliseconds: Int
+  /// The most bytes of the response's body to return; a longer one fails. Nil: it is discarded.
+  public var responseBytesMax: Int?
 
-  public init(url: String, headers: [String], body: [UInt8], milliseconds: Int) {
+  public init(
+    url: String, headers: [String], body: [UInt8]?, milliseconds: Int,
+    responseBytesMax: Int? = nil
+  ) {
     self.url = url
     self.headers = headers
     self.body = body
     self.milliseconds = milliseconds
+    self.responseBytesMax = responseBytesMax
   }
 }
 
 /// The result of a request.
 public enum HTTPOutcome: Sendable, Equatable {
-  case answered(status: Int)
+  case answered(status: Int, body: [UInt8] = [])
   /// `admits` refused all addresses of the host.
   case refused(IPAddress)
   /// No answer; the reason is libcurl's message.
@@ -36,7 +43,7 @@ public enum HTTPOutcome: Sendable, Equatable {
 }
 
 public struct HTTPClient: ~Copyable {
-  /// Bytes of the body to read and discard; then the connection is closed.
+  /// Bytes of a body that nobody wants to read and discard; then the connection is closed.
   public static let bodyBytes = 4_096
   /// Connections kept open for later requests.
   static let connectionsKept = 16
@@ -62,8 +69,8 @@ public struct HTTPClient: ~Copyable {
   /// Starts a request; `takeEnded` returns its outcome with `ticket`.
   ///
   /// - Returns: false when it cannot start, for example because of an invalid URL.
-  public mutating func begin(_ post: HTTPPost, ticket: UInt64) -> Bool {
-    guard let transfer = Transfer(post, ticket: ticket, admits: admits) else { return false }
+  public mutating func begin(_ request: HTTPRequest, ticket: UInt64) -> Bool {
+    guard let transfer = Transfer(request, ticket: ticket, admits: admits) else { return false }
     guard multi.add(transfer) else { return false }
     transfers[transfer.key] = transfer
     return true
@@ -85,6 +92,21 @@ public struct HTTPClient: ~Copyable {
     else { return nil }
     multi.remove(transfer)
     return (transfer.ticket, transfer.outcome(result))
+  }
+}
+
+extension HTTPClient {
+  /// Sends one request and waits for its outcome, for threads that may block.
+  public static func outcome(
+    of request: HTTPRequest, admits: @escaping @Sendable (PeerAddress) -> Bool
+  ) -> HTTPOutcome {
+    var client = HTTPClient(connectionsMax: 1, admits: admits)
+    guard client.begin(request, ticket: 0) else { return .failed(reason: "the URL is invalid") }
+    while true {
+      // libcurl ends the request at its time limit.
+      client.advance(milliseconds: 1_000)
+      if let (_, outcome) = client.takeEnded() { return outcome }
+    }
   }
 }
 

@@ -11,26 +11,33 @@ import Kernel
   private let admits: @Sendable (PeerAddress) -> Bool
   private let headers: UnsafeMutablePointer<curl_slist>?
   private let body: UnsafeMutableBufferPointer<CChar>
+  private let responseBytesMax: Int?
   private var bytesRead = 0
+  private var response: [UInt8] = []
   private var refused: IPAddress?
 
   /// Nil when libcurl rejects the request.
-  init?(_ post: HTTPPost, ticket: UInt64, admits: @escaping @Sendable (PeerAddress) -> Bool) {
+  init?(
+    _ request: HTTPRequest, ticket: UInt64, admits: @escaping @Sendable (PeerAddress) -> Bool
+  ) {
     guard let made = unsafe curl_easy_init() else { return nil }
     unsafe raw = made
     self.ticket = ticket
     self.admits = admits
+    responseBytesMax = request.responseBytesMax
     // SAFETY: each text is copied during its call; the list is freed in `deinit`. An empty `Expect`
     // makes curl send a long body at once.
-    unsafe headers = (post.headers + ["Expect:"]).reduce(nil) { list, header in
+    unsafe headers = (request.headers + ["Expect:"]).reduce(nil) { list, header in
       unsafe curl_slist_append(list, header)
     }
-    unsafe body = UnsafeMutableBufferPointer.allocate(capacity: post.body.count)
+    let bytes = request.body ?? []
+    unsafe body = UnsafeMutableBufferPointer.allocate(capacity: bytes.count)
     // SAFETY: the buffer has as many elements as the body.
-    _ = unsafe body.initialize(from: post.body.map { CChar(bitPattern: $0) })
+    _ = unsafe body.initialize(from: bytes.map { CChar(bitPattern: $0) })
     // SAFETY: headers and body are freed in `deinit`, after the handle; the URL is copied.
-    let isTaken = unsafe chirrup_curl_post(
-      raw, post.url, UnsafePointer(body.baseAddress), body.count, headers, post.milliseconds)
+    let isTaken = unsafe chirrup_curl_request(
+      raw, request.url, request.body == nil ? 0 : 1, UnsafePointer(body.baseAddress), body.count,
+      headers, request.milliseconds)
     // SAFETY: see the type's comment.
     let areSet = unsafe chirrup_curl_callbacks(
       raw, Unmanaged.passUnretained(self).toOpaque(), openSocket, writeAnswer)
@@ -49,9 +56,12 @@ import Kernel
   func outcome(_ result: CURLcode) -> HTTPOutcome {
     // SAFETY: the handle is alive.
     let status = unsafe chirrup_curl_status(raw)
-    // An answer counts even if we stopped reading its body.
+    if let responseBytesMax, bytesRead > responseBytesMax {
+      return .failed(reason: "the response has more than \(responseBytesMax) bytes")
+    }
+    // An answer counts even if we stopped reading a body that is discarded.
     if result == CURLE_OK || result == CURLE_WRITE_ERROR && status > 0 {
-      return .answered(status: status)
+      return .answered(status: status, body: response)
     }
     if let refused { return .refused(refused) }
     // SAFETY: a constant text of libcurl.
@@ -75,9 +85,13 @@ import Kernel
   }
 
   /// Whether to read on.
-  fileprivate func discard(_ count: Int) -> Bool {
-    bytesRead += count
-    return bytesRead <= HTTPClient.bodyBytes
+  fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytesRead += bytes.count
+    guard let responseBytesMax else { return bytesRead <= HTTPClient.bodyBytes }
+    guard bytesRead <= responseBytesMax else { return false }
+    // SAFETY: libcurl's bytes live through its callback.
+    unsafe response.append(contentsOf: bytes)
+    return true
   }
 }
 
@@ -89,9 +103,10 @@ private let openSocket: curl_opensocket_callback = { owner, _, address in
   return unsafe transfer.opens(address) ? chirrup_curl_open(address) : -1
 }
 
-private let writeAnswer: curl_write_callback = { _, size, count, owner in
+private let writeAnswer: curl_write_callback = { bytes, size, count, owner in
   guard let owner = unsafe owner else { return 0 }
-  // SAFETY: as above.
+  // SAFETY: as above; libcurl gives `size * count` bytes.
   let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
-  return transfer.discard(size * count) ? size * count : 0
+  let isTaken = unsafe transfer.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+  return isTaken ? size * count : 0
 }

@@ -45,11 +45,11 @@ public struct Delivery: Sendable, Equatable {
   /// - Parameters:
   ///   - unixSeconds: the time of the attempt, which is signed.
   ///   - milliseconds: the time limit of the request.
-  public func post(secret: [UInt8], unixSeconds: Int64, milliseconds: Int) -> HTTPPost {
+  public func post(secret: [UInt8], unixSeconds: Int64, milliseconds: Int) -> HTTPRequest {
     let body = body
     let signature = WebhookSignature.header(
       secret: secret, unixSeconds: unixSeconds, body: body)
-    return HTTPPost(
+    return HTTPRequest(
       url: url,
       headers: [
         "Content-Type: application/json", "User-Agent: Chirrup-Webhooks", "Accept: */*",
@@ -63,10 +63,10 @@ public struct Delivery: Sendable, Equatable {
 /// consists of the kind of failure and the status only: whatever the server answered stays there.
 public func failure(of outcome: HTTPOutcome) -> String? {
   switch outcome {
-  case .answered(let status) where (200..<300).contains(status): return nil
-  case .answered(let status) where (300..<400).contains(status):
+  case .answered(let status, _) where (200..<300).contains(status): return nil
+  case .answered(let status, _) where (300..<400).contains(status):
     return "HTTP \(status): redirects are not followed"
-  case .answered(let status): return "HTTP \(status)"
+  case .answered(let status, _): return "HTTP \(status)"
   case .refused: return "the address is not public: webhooks may only use the public internet"
   case .failed(let reason): return reason
   }

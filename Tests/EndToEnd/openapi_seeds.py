@@ -166,6 +166,10 @@ examples = {
     f"DELETE {admin}/credentials/{{provider}}": of(provider="deleted"),
     f"POST {admin}/api-keys": of(body={"name": "another", "scopes": ["audit:read"]}),
     f"DELETE {admin}/api-keys/{{id}}": of(id=keys[1]["api_key"]["id"]),
+    # One that is turned off need not answer.
+    f"PUT {admin}/identity-provider": of(body={
+        "enabled": False, "label": "Seed", "issuer": "https://login.example.com", "client_id": "seed",
+        "client_secret": "seed"}),
     f"POST {admin}/identity-secrets": of(body={"overlap_hours": 1}),
     f"DELETE {admin}/identity-secrets/{{id}}": of(id=secrets[1]["identity_secret"]["id"]),
     f"PUT {admin}/reply-objects/{{object_id}}": of(object_id="kept", body=reply),

@@ -142,6 +142,7 @@ beside "list" ./list.sh
 beside "deletion" ./deletion.sh
 beside "admin" ./admin.sh
 beside "signing in" ./signin.sh
+beside "single sign-on" ./oidc.sh
 join
 part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh

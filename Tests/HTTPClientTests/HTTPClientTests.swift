@@ -9,7 +9,7 @@ import Testing
     of url: String, admits: @escaping @Sendable (PeerAddress) -> Bool
   ) -> HTTPOutcome? {
     var client = HTTPClient(connectionsMax: 2, admits: admits)
-    let post = HTTPPost(
+    let post = HTTPRequest(
       url: url, headers: ["X-Test: 1"], body: Array("{}".utf8), milliseconds: 5_000)
     guard client.begin(post, ticket: 7) else { return nil }
     let limit = SystemClock.now().advanced(byMilliseconds: 10_000)
@@ -58,7 +58,7 @@ import Testing
   func leaving() {
     for _ in 0..<50 {
       var client = HTTPClient(connectionsMax: 2) { _ in true }
-      let post = HTTPPost(url: "http://127.0.0.1:9/", headers: [], body: [1], milliseconds: 100)
+      let post = HTTPRequest(url: "http://127.0.0.1:9/", headers: [], body: [1], milliseconds: 100)
       let hasBegun = client.begin(post, ticket: 1)
       #expect(hasBegun)
       client.advance(milliseconds: 0)

@@ -19,7 +19,8 @@ import Tokens
     "GET /api/v1/widget/config", "POST /api/v1/widget/token", "POST /api/v1/widget/offline",
     "POST /api/v1/auth/login", "POST /api/v1/auth/login/code", "POST /api/v1/auth/token",
     "POST /api/v1/auth/login/passkey", "POST /api/v1/auth/login/passkey/options",
-    "POST /api/v1/auth/logout",
+    "GET /api/v1/auth/provider", "POST /api/v1/auth/provider/begin",
+    "POST /api/v1/auth/provider/finish", "POST /api/v1/auth/logout",
     "GET /api/v1/openapi.json",
   ]
 

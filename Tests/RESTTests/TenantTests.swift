@@ -43,6 +43,8 @@ import Tokens
     "PUT /api/v1/admin/credentials/{provider}": #"{"secret":"x"}"#,
     "POST /api/v1/admin/api-keys": #"{"name":"x","scopes":[]}"#,
     "POST /api/v1/admin/identity-secrets": #"{"overlap_hours":0}"#,
+    "PUT /api/v1/admin/identity-provider":
+      #"{"label":"x","issuer":"https://login.example.com","client_id":"x"}"#,
     "POST /api/v1/admin/intents": #"{"name":"x","keyword":"x"}"#,
     "PUT /api/v1/admin/intents/{name}": #"{"keyword":"x","is_enabled":false}"#,
     "POST /api/v1/admin/rich-menus": #"{"name":"x","status":"published"}"#,

@@ -69,7 +69,7 @@ for method, path, operation in gateway.operations:
         origin = headers.get("Origin")
         if is_widget and origin == own:
             continue  # the page that the workspace lists
-        if not headers and path.startswith("/api/v1/auth/login"):
+        if not headers and path.startswith(("/api/v1/auth/login", "/api/v1/auth/provider")):
             continue  # a login needs no cookie: without an Origin it is that of a program
         for kind, content in TYPES.items() if method in WRITES else [("", None)]:
             body = (example["body"] or {}) if method in WRITES else None

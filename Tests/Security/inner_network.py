@@ -1,5 +1,5 @@
-"""Webhooks to the gateway's own network (SSRF), with the whole address space on this machine: in a network namespace, whose
-every address is local, a gateway delivers to a receiver that listens at all of them.
+"""Webhooks and identity providers in the gateway's own network (SSRF), with the whole address space on this machine: in
+a network namespace, whose every address is local, a gateway sends requests to a receiver that listens at all of them.
 
 No address that is not globally reachable may get a connection: given as a number in any notation, by a name, or by the
 redirection of a public server. A public address gets its delivery.
@@ -155,6 +155,16 @@ def attack(tally, receiver, options, database, port):
         reached = receiver.reached[before:]
         tally.attack(f"a redirection to {target}", error is not None and set(reached) <= {PUBLIC}, f"{error or 'delivered'} {reached}")
         tally.control(f"the public server of the redirection to {target}", PUBLIC in reached, error)
+    # The address of an identity provider, which is requested at once.
+    provider = {"label": "x", "client_id": "x", "client_secret": "x"}
+    for host in [PUBLIC, f"[{PUBLIC6}]", *targets]:
+        before = len(receiver.reached)
+        status, answer = call("PUT", "admin/identity-provider", provider | {"issuer": f"https://{host}"})
+        reached = receiver.reached[before:]
+        if PUBLIC in host and "@" not in host or PUBLIC6 in host:
+            tally.control(f"the public issuer {host} is requested", reached != [], f"{status} {answer}")
+        else:
+            tally.attack(f"the issuer https://{host}", status == 400 and reached == [], f"{status} {answer} {reached}")
 
 
 if os.environ.get("INNER_DATABASE"):

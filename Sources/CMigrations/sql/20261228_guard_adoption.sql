@@ -1,6 +1,6 @@
 -- Beside an older application: statements that would take away what the gateway needs are refused, messages that the
 -- application deletes are counted, and sessions that its messages open are on record as Chirrup's.
--- parent: 20261226_constant_checks
+-- parent: 20261227_oidc
 -- locks: chats, chat_sessions
 -- loses: how many messages of each session the older application has deleted
 

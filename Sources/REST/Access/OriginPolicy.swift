@@ -116,6 +116,19 @@ struct OriginPolicy: Sendable {
       id: host, origins: origins.filter { WebOrigin.secureHost(of: $0) == host })
   }
 
+  /// The address of the console: of its Origin, else of `public_url`, else of the request. Nil if
+  /// it is not known.
+  func console(_ request: APIRequest) -> String? {
+    if let sent = request.header("Origin").flatMap({ WebOrigin.normalize($0) }) {
+      return own(request).contains(sent) ? sent + "/console" : nil
+    }
+    let host = request.header("Host").flatMap { $0.isEmpty ? nil : $0 }
+    let page =
+      publicURL.flatMap { WebOrigin.of(url: $0) }
+      ?? host.flatMap { WebOrigin.normalize((request.isSecure ? "https://" : "http://") + $0) }
+    return page.map { $0 + "/console" }
+  }
+
   /// Whether the client uses TLS, so that cookies may be `Secure`.
   func isSecure(_ request: APIRequest) -> Bool {
     request.isSecure || publicURL?.hasPrefix("https://") == true

@@ -9,6 +9,8 @@ extension API {
     case code
     case recoveryCode = "recovery_code"
     case passkey
+    /// The workspace trusts its identity provider to check one.
+    case provider
   }
 
   /// The kind of the code, which is now used up; nil if it is wrong or was used before.

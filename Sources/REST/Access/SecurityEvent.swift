@@ -13,13 +13,15 @@ public struct SecurityEvent: Sendable {
 
 extension API {
   func note(
-    _ name: String, isRefusal: Bool = false, account: Operator? = nil, reason: String? = nil,
-    _ request: APIRequest
+    _ name: String, isRefusal: Bool = false, account: Operator? = nil,
+    workspace: Identifier? = nil, reason: String? = nil, _ request: APIRequest
   ) {
     var fields = [(name: "peer", value: request.peer)]
     if let account {
       fields.append(("operator", account.id.description))
-      fields.append(("workspace", account.workspace.description))
+    }
+    if let workspace = account?.workspace ?? workspace {
+      fields.append(("workspace", workspace.description))
     }
     if let reason { fields.append(("reason", reason)) }
     options.onSecurityEvent(SecurityEvent(name: name, isRefusal: isRefusal, fields: fields))

@@ -61,6 +61,7 @@ extension LoginRoutes {
     }
     guard let account else { throw .wrongPasskey }
     api.logins.succeed(attempt)
+    if step == nil { try await checkNeedsNoProvider(account, request) }
     return try await enter(account, isWeak: false, factor: .passkey, device: device, request)
   }
 

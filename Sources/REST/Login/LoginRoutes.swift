@@ -36,26 +36,30 @@ struct LoginRoutes: RouteGroup {
       throw .wrongCredentials
     }
     api.logins.succeed(attempt)
+    try await checkNeedsNoProvider(account, request)
     let entered = account.member
     let isWeak = PasswordPolicy.fault(
       password, own: [entered.email, entered.name, account.workspaceName])
     if isWeak != nil {
       try await api.database.run(Operator.requireNewPassword(entered.id))
     }
-    guard !account.hasSecondFactor else {
-      let challenge = LoginChallenge(
-        account: entered.id, workspace: entered.workspace, credential: entered.credential ?? "")
-      return .json(
-        [UInt8].object {
-          $0.appendMember(
-            "challenge", challenge.sealed(api.options.secrets, now: request.now))
-          $0.appendMember(
-            "methods",
-            texts: (account.hasApp ? ["code"] : []) + (account.hasPasskey ? ["passkey"] : [])
-              + ["recovery_code"])
-        })
-    }
+    guard !account.hasSecondFactor else { return secondStep(of: account, request) }
     return try await enter(account, isWeak: isWeak != nil, factor: nil, device: device, request)
+  }
+
+  /// The response to a first step if a second one follows.
+  func secondStep(of account: Operator.Account, _ request: APIRequest) -> APIResponse {
+    let challenge = LoginChallenge(
+      account: account.member.id, workspace: account.member.workspace,
+      credential: account.member.credential ?? "")
+    return .json(
+      [UInt8].object {
+        $0.appendMember("challenge", challenge.sealed(api.options.secrets, now: request.now))
+        $0.appendMember(
+          "methods",
+          texts: (account.hasApp ? ["code"] : []) + (account.hasPasskey ? ["passkey"] : [])
+            + ["recovery_code"])
+      })
   }
 
   /// The second step of a login: a code of the app, or a recovery code.
@@ -127,6 +131,16 @@ struct LoginRoutes: RouteGroup {
     }
   }
 
+  /// Refuses a login without the identity provider if the workspace demands it.
+  func checkNeedsNoProvider(
+    _ account: Operator.Account, _ request: APIRequest
+  ) async throws(Problem) {
+    guard try await api.database.run(IdentityProvider.allowsPassword(of: account.member)) else {
+      try await fail(account.member, reason: "identity_provider_required", request)
+      throw .providerRequired
+    }
+  }
+
   /// Records a failed login. The limits of attempts bound the entries.
   func fail(
     _ account: Operator?, reason: String, _ request: APIRequest
@@ -193,6 +207,11 @@ struct LoginRoutes: RouteGroup {
 }
 
 extension Problem {
+  static let providerRequired = Problem.forbidden(
+    "identity_provider_required",
+    "Members of your workspace log in with single sign-on. Choose it, and enter the name of the "
+      + "workspace.")
+
   static let wrongCredentials = Problem(
     status: 401, type: "wrong_credentials", title: "Login failed",
     detail: "The e-mail address or the password is wrong, or the account is not a member of this "

@@ -20,6 +20,19 @@ extension API {
       "Log in with a passkey, instead of a password or as the second step",
       body: .passkeyLogin, response: .login, problems: [401, 403, 409, 429]),
     Route(
+      "GET", SignInState.path, .open(ProviderLoginRoutes.show),
+      "Get the name of a workspace's identity provider",
+      query: [QueryParameter(name: "workspace", schema: .line(0...APILimits.nameBytes))],
+      response: .providerButton, problems: [404, 429]),
+    Route(
+      "POST", "\(SignInState.path)/begin", .open(ProviderLoginRoutes.begin),
+      "Begin a sign-in with the identity provider: get the address for the browser",
+      body: .providerBegin, response: .providerAddress, problems: [403, 404, 409, 429]),
+    Route(
+      "POST", "\(SignInState.path)/finish", .open(ProviderLoginRoutes.finish),
+      "Finish a sign-in with the answer of the identity provider", body: .providerAnswer,
+      response: .loginStep, problems: [401, 403, 404, 429]),
+    Route(
       "POST", "/api/v1/auth/token", .open(LoginRoutes.renewToken),
       "Get a new token for the WebSocket with the console's cookie", response: .login,
       problems: [401, 403], needsCookie: true),

@@ -6,6 +6,7 @@
 public import Conversations
 public import Directory
 public import Kernel
+import OpenID
 import Postgres
 import Primitives
 public import Tokens
@@ -22,6 +23,7 @@ public final class API: Sendable {
   let passwords: PasswordHasher
   let logins: LoginLimits
   let devices: KnownDevices
+  let providers: ProviderThreads
   /// Limits the log's lines about refused attempts.
   let loginRefusals = LastSeen()
   let widgetTokens: RateLimiter
@@ -50,6 +52,7 @@ public final class API: Sendable {
     passwords = PasswordHasher(report: options.report)
     logins = LoginLimits(options.rates)
     devices = KnownDevices(secrets: options.secrets, origins: origins)
+    providers = ProviderThreads(ProviderClient(options.webhookGuard))
     widgetTokens = RateLimiter(options.rates.widgetTokens, limit: "address")
     widgetConfigs = RateLimiter(options.rates.widgetConfigs, limit: "address")
     newVisitors = RateLimiter(options.rates.newVisitors, limit: "workspace")

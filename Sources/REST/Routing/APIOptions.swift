@@ -28,7 +28,7 @@ public struct APIOptions: Sendable {
   /// Encrypts credentials and the secrets of webhooks. The default has a random key, so the
   /// gateway must set its own.
   public var secrets = SecretBox(configured: [], signingKey: SecureRandom.bytes(32))
-  /// Restricts the addresses of webhooks.
+  /// Restricts the addresses of webhooks and of identity providers.
   public var webhookGuard = AddressGuard()
   /// Receives failures of ours for the log: no errors of clients, and no contents.
   public var report: @Sendable (String) -> Void = { _ in }
@@ -116,6 +116,17 @@ enum APILimits {
   /// Bytes of a one-time code or a recovery code, with separators.
   static let codeBytes = 64
   static let challengeBytes = 512
+  /// Bytes of the state of a sign-in with an identity provider, in a cookie.
+  static let signInCookieBytes = 4_000
+  static let codeOfProviderBytes = 4_096
+  static let issuerBytes = 512
+  static let clientIDBytes = 255
+  static let clientSecretBytes = 1_024
+  static let providerLabelBytes = 60
+  static let scopesBytes = 512
+  static let claimNameBytes = 100
+  static let groupBytes = 255
+  static let groupRoles = 100
   static let passkeyNameBytes = 100
   /// Bytes of what a browser and an authenticator state of a passkey.
   static let clientDataBytes = 2_048

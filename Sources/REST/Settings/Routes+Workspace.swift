@@ -76,6 +76,20 @@ extension API {
       .member(.admin, nil, IdentitySecretRoutes.endSecret), "End an identity secret now",
       status: 204, event: "identity_secret.ended"),
     Route(
+      "GET", "\(admin)/identity-provider",
+      .member(.admin, nil, IdentityProviderRoutes.show),
+      "Get the identity provider (OpenID Connect), without its secret",
+      response: .identityProvider),
+    Route(
+      "PUT", "\(admin)/identity-provider", .member(.owner, nil, IdentityProviderRoutes.put),
+      "Create or replace the identity provider, which must answer", body: .identityProviderChange,
+      response: .identityProvider, event: "identity_provider.changed"),
+    Route(
+      "DELETE", "\(admin)/identity-provider",
+      .member(.owner, nil, IdentityProviderRoutes.delete),
+      "Delete the identity provider; its members stay", status: 204, problems: [404],
+      event: "identity_provider.deleted"),
+    Route(
       "GET", "\(admin)/audit-log", .member(.admin, .auditRead, SettingsRoutes.listAudit),
       "List the changes in the workspace, newest first", query: .page, response: .auditLog,
       isExpensive: true),

@@ -265,6 +265,42 @@ interface LoginChallenge {
   methods: ('code' | 'passkey' | 'recovery_code')[];
 }
 
+/** The answer of an identity provider, as it stands in the address of the console. */
+interface ProviderAnswer {
+  state: string;
+  code?: string;
+  iss?: string;
+  error?: string;
+}
+
+interface GroupRole {
+  group: string;
+  role: string;
+}
+
+/** The identity provider of the workspace, without the secret. */
+interface IdentityProvider {
+  enabled: boolean;
+  label: string;
+  issuer: string;
+  client_id: string;
+  scopes: string[];
+  groups_claim: string;
+  group_roles: GroupRole[];
+  default_role: string | null;
+  create_members: boolean;
+  take_roles_back: boolean;
+  password_login: boolean;
+  trust_second_factor: boolean;
+  required_acr: string | null;
+  required_amr: string | null;
+}
+
+interface IdentityProviderAnswer {
+  redirect_uri: string | null;
+  identity_provider: IdentityProvider | null;
+}
+
 /** For the browser's functions; the challenge is sent back with what they return. */
 interface PasskeyOptions {
   challenge: string;
@@ -496,6 +532,7 @@ type ListPage<Name extends keyof Lists> = Record<Name, Lists[Name][]>
 /** The routes below /api/v1/admin/ (or a path from the root), and their answers. */
 interface Rest {
   get(path: 'settings'): Promise<SettingsAnswer>;
+  get(path: 'identity-provider'): Promise<IdentityProviderAnswer>;
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;
   get(path: 'live-chat/analytics/operators', query: Query): Promise<OperatorsAnswer>;
   get(path: 'live-chat/analytics/comments', query: Query): Promise<CommentPage>;
@@ -524,6 +561,7 @@ interface Rest {
   post(path: `members/${string}/reset-second-factor`): Promise<unknown>;
   post(path: `live-chat/conversations/${string}/restore`): Promise<unknown>;
   post(path: `webhooks/${string}`): Promise<unknown>;
+  put(path: 'identity-provider', body: object): Promise<IdentityProviderAnswer>;
   /** With `isNew` an object that exists is refused, with 412. */
   put(
     path: `credentials/${string}`, body: object, isNew?: boolean,

@@ -122,6 +122,12 @@ export const api = {
   /** @type {(challenge: string, credential: object, login?: string) => Promise<Login>} */
   passkey: (challenge, credential, login) => call('POST', '/api/v1/auth/login/passkey',
     { challenge, credential, login }),
+  /** @type {(workspace: string) => Promise<{label: string, password_login: boolean}>} */
+  provider: (workspace) => get('/api/v1/auth/provider', { workspace }),
+  /** @type {(workspace: string) => Promise<{url: string}>} */
+  beginProvider: (workspace) => call('POST', '/api/v1/auth/provider/begin', { workspace }),
+  /** @type {(answer: ProviderAnswer) => Promise<Login | LoginChallenge>} */
+  finishProvider: (answer) => call('POST', '/api/v1/auth/provider/finish', answer),
   /** @type {() => Promise<Login>} */
   token: () => call('POST', '/api/v1/auth/token'),
   /** @type {(current: string, fresh: string) => Promise<unknown>} */

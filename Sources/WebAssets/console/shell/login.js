@@ -27,8 +27,9 @@ export function remember({ operator, workspace }) {
 /**
  * @param {string} notice why the login is shown again, or ''
  * @param {Done} done
+ * @param {() => void} other is called for single sign-on
  */
-export const login = (notice, done) => new LoginForm(notice, done);
+export const login = (notice, done, other) => new LoginForm(notice, done, other);
 
 class LoginForm {
   #done;
@@ -42,15 +43,18 @@ class LoginForm {
   #hint = el('p.hint', { id: 'caps', role: 'status', hidden: true }, 'Caps Lock is on.');
   #button = el('button.button.primary', { type: 'submit' }, 'Log in');
   #passkey = el('button.button', { type: 'button', click: () => this.#usePasskey() }, 'Use a passkey');
+  #signOn;
   #isBusy = false;
   #clock = 0;
 
   /**
    * @param {string} notice
    * @param {Done} done
+   * @param {() => void} other
    */
-  constructor(notice, done) {
+  constructor(notice, done, other) {
     this.#done = done;
+    this.#signOn = el('button.button', { type: 'button', click: other }, 'Single sign-on');
     /** @type {{email: string, workspace: string}?} */
     const last = store.get(LAST);
     const demo = document.body.dataset;
@@ -128,6 +132,7 @@ class LoginForm {
         ),
         this.#button,
         hasPasskeys && this.#passkey,
+        this.#signOn,
       ),
     );
   }

@@ -9,6 +9,7 @@ import { codeForm } from './code-form.js';
 import { enrolmentGate } from './enrolment.js';
 import { login, remember } from './login.js';
 import { choosePassword } from './own-password.js';
+import { invitation, signOn, takeAnswer, troubleOf } from './sign-on.js';
 
 /** @param {string=} notice why the session ended */
 async function boot(notice = '') {
@@ -17,10 +18,33 @@ async function boot(notice = '') {
       if (statusOf(error) === 401) notice = 'Your session ended. Drafts are kept on this device.';
     }
   }
-  show(login(notice, (step, password) => {
-    if ('challenge' in step) show(codeForm(step, enter, boot));
-    else enter(step, password);
-  }));
+  if (!notice && invitation()) return showSignOn({ workspace: invitation() });
+  show(login(notice, proceed, () => showSignOn({})));
+}
+
+/**
+ * After the first step of a login.
+ * @param {Login | LoginChallenge} step
+ * @param {string=} password
+ */
+function proceed(step, password) {
+  if ('challenge' in step) show(codeForm(step, enter, boot));
+  else enter(step, password);
+}
+
+/** @param {{workspace?: string, trouble?: string}} start */
+function showSignOn(start) {
+  show(signOn(start, () => show(login('', proceed, () => showSignOn({})))));
+}
+
+/**
+ * The browser comes back from the identity provider.
+ * @param {ProviderAnswer} answer
+ */
+async function arrive(answer) {
+  try { proceed(await api.finishProvider(answer)); } catch (error) {
+    showSignOn({ trouble: troubleOf(error) });
+  }
 }
 
 /**
@@ -48,4 +72,6 @@ function show(gate) {
   gate.focus();
 }
 
-boot();
+const answer = takeAnswer();
+if (answer) arrive(answer);
+else boot();

@@ -1,0 +1,185 @@
+// Single sign-on: the identity provider (OpenID Connect) of the workspace, and the roles that its
+// groups give. The client's secret is written and never shown again.
+
+import { el } from '../../shared/dom.js';
+import { confirmed, copyable, select, text, toggle } from './fields.js';
+import { Form, saveBar } from './form.js';
+import { pane } from './pane.js';
+import { cell, list, pick } from './rows.js';
+
+/** @type {[value: string, words: string][]} */
+const ROLES = [['agent', 'Agent'], ['admin', 'Administrator'], ['owner', 'Owner']];
+
+/** @type {IdentityProvider} */
+const BLANK = {
+  enabled: true,
+  label: '',
+  issuer: '',
+  client_id: '',
+  scopes: [],
+  groups_claim: '',
+  group_roles: [],
+  default_role: null,
+  create_members: false,
+  take_roles_back: false,
+  password_login: true,
+  trust_second_factor: false,
+  required_acr: null,
+  required_amr: null,
+};
+
+/** @param {IdentityProvider?} provider */
+const valuesOf = (provider) => ({
+  ...(provider ?? BLANK),
+  scopes: (provider?.scopes ?? []).join(' '),
+  default_role: provider?.default_role ?? '',
+  client_secret: '',
+});
+
+/** @typedef {Form<ReturnType<typeof valuesOf>>} ProviderForm */
+
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @returns {Promise<import('./pane.js').SettingsPage>}
+ */
+export async function open(context) {
+  const known = await context.rest.get('identity-provider');
+  const locked = context.session().operator.role === 'owner' ? ''
+    : 'View only. Owners can change this.';
+  /** @type {ProviderForm} */
+  const form = new Form(valuesOf(known.identity_provider), { keep: 'single-sign-on', locked });
+  form.onChange(() => context.changed());
+  const removal = confirmed('Remove', 'Remove it? Members without a password cannot log in.',
+    () => remove(context, form));
+  removal.hidden = !known.identity_provider || !!locked;
+  const save = () => form.save(async () => {
+    const { client_secret: secret, scopes, default_role: role, ...rest } = form.now;
+    const answer = await context.rest.put('identity-provider', {
+      ...rest,
+      ...(secret && { client_secret: secret }),
+      scopes: scopes.split(/[\s,]+/).filter(Boolean),
+      default_role: role || null,
+    });
+    removal.hidden = false;
+    return valuesOf(answer.identity_provider);
+  });
+  const { bar, submit } = saveBar(form, { save, more: [removal] });
+  return {
+    root: pane({
+      title: 'Single sign-on',
+      lead: 'Members log in with your organization’s identity provider (OpenID Connect).',
+      body: [registration(form, known.redirect_uri), people(form), rules(form)],
+      bar,
+      submit,
+    }),
+    unsaved: () => form.changes.length,
+  };
+}
+
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @param {ProviderForm} form
+ */
+const remove = (context, form) => form.save(async () => {
+  await context.rest.remove('identity-provider');
+  return valuesOf(null);
+}, 'Removed');
+
+/**
+ * @param {ProviderForm} form
+ * @param {string?} address
+ */
+const registration = (form, address) => el(
+  'section.panel.fill',
+  { 'aria-labelledby': 'provider' },
+  el('h2', { id: 'provider' }, 'Provider'),
+  toggle(form, 'enabled', { label: 'Single sign-on' }),
+  address && el(
+    'div.field',
+    {},
+    el('p.label', {}, 'Redirect URI'),
+    el('p.hint', {}, 'Register it at the provider.'),
+    el('pre.code', { 'aria-label': 'Redirect URI' }, address),
+    copyable(address, 'Copy'),
+  ),
+  text(form, 'label', {
+    label: 'Name', hint: 'On the button: “Sign in with …”.', max: 60, required: true,
+  }),
+  text(form, 'issuer', {
+    label: 'Issuer', hint: 'Its address, such as https://login.example.com.', max: 512, code: true,
+    required: true,
+  }),
+  text(form, 'client_id', { label: 'Client ID', max: 255, code: true, required: true }),
+  text(form, 'client_secret', {
+    label: 'Client secret',
+    hint: form.saved.issuer ? 'The current secret is not shown. Enter a new one to replace it.' : '',
+    type: 'password',
+    autocomplete: 'new-password',
+    secret: true,
+    max: 1024,
+  }),
+);
+
+/** @param {ProviderForm} form */
+const people = (form) => el(
+  'section.panel.fill',
+  { 'aria-labelledby': 'people' },
+  el('h2', { id: 'people' }, 'Members and roles'),
+  toggle(form, 'create_members', {
+    label: 'Create members',
+    hint: 'People who are not members yet become members at their first sign-in',
+  }),
+  text(form, 'groups_claim', {
+    label: 'Groups claim', hint: 'The claim with the groups of a person, such as groups.', max: 100,
+    code: true,
+  }),
+  text(form, 'scopes', {
+    label: 'Further scopes', hint: 'Besides openid, email and profile.', max: 512, code: true,
+  }),
+  list(form, 'group_roles', {
+    label: 'Roles of groups',
+    hint: 'The highest role counts.',
+    add: 'Add a group',
+    row: 'Group',
+    max: 100,
+    fixed: true,
+    /** @returns {GroupRole} */
+    blank: () => ({ group: '', role: 'agent' }),
+    draw: (item, change) => [
+      cell('Group', item.group, (group) => change({ group }), {
+        locked: form.locked, maxlength: 255,
+      }),
+      pick('Role', item.role, ROLES, (role) => change({ role }), { locked: form.locked }),
+    ],
+  }),
+  select(form, 'default_role', {
+    label: 'Everybody else', options: [['', 'No role'], ...ROLES],
+  }),
+  toggle(form, 'take_roles_back', {
+    label: 'Take roles back',
+    hint: 'A sign-in also lowers a role above that of the groups. Otherwise it only raises roles',
+  }),
+);
+
+/** @param {ProviderForm} form */
+const rules = (form) => el(
+  'section.panel.fill',
+  { 'aria-labelledby': 'rules' },
+  el('h2', { id: 'rules' }, 'Logins'),
+  toggle(form, 'password_login', {
+    label: 'Allow passwords and passkeys',
+    hint: 'Owners can always use them, so that a broken provider locks nobody out',
+  }),
+  toggle(form, 'trust_second_factor', {
+    label: 'Trust the provider’s two-factor login',
+    hint: 'Members enter no code of Chirrup after the provider’s login',
+  }),
+  text(form, 'required_acr', {
+    label: 'Demanded acr', hint: 'Sign-ins with another value are refused. Empty: any.', max: 100,
+    code: true, empty: null,
+  }),
+  text(form, 'required_amr', {
+    label: 'Demanded amr', hint: 'A method that must have been used, such as mfa. Empty: any.',
+    max: 100, code: true, empty: null,
+  }),
+);
