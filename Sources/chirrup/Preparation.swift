@@ -1,6 +1,7 @@
 /// The preconditions of a gateway: a database that answers, with this version's schema and a
 /// signing key, and with --demo the demo workspace.
 import DataRetention
+import Logging
 import Migrator
 import OpenSSL
 import Postgres
@@ -18,15 +19,16 @@ struct Preparation {
   ///
   /// - Returns: nil once `isStopping` returns true.
   static func complete(
-    _ settings: Settings, databaseURL: String, isPrivate: Bool, isStopping: () -> Bool
+    _ settings: Settings, databaseURL: String, isPrivate: Bool, _ log: StartupLog,
+    isStopping: () -> Bool
   ) throws -> Preparation? {
     var backoff = Backoff()
     var probe: StartupProbe?
     while !isStopping() {
       do {
-        return try attempt(settings, databaseURL: databaseURL, isPrivate: isPrivate)
+        return try attempt(settings, databaseURL: databaseURL, isPrivate: isPrivate, log)
       } catch let failure where isUnavailable(failure) {
-        backoff.report(failure)
+        backoff.report(failure, to: log)
         let open = try probe ?? StartupProbe(settings)
         probe = open
         try open.wait(milliseconds: backoff.next(), unless: isStopping)
@@ -36,20 +38,20 @@ struct Preparation {
   }
 
   private static func attempt(
-    _ settings: Settings, databaseURL: String, isPrivate: Bool
+    _ settings: Settings, databaseURL: String, isPrivate: Bool, _ log: StartupLog
   ) throws -> Preparation {
     let url = settings.databaseDirectURL ?? databaseURL
     let owner = try BlockingConnection(settings.migrationsURL ?? url)
     if settings.migrationsURL == nil { try checkLogin(owner) }
-    try migrate(owner, settings)
+    try migrate(owner, settings, log)
     if isPrivate { try DatabaseRoles(Migrator(owner)).openGatewayLogin() }
     let connection = settings.migrationsURL == nil ? owner : try BlockingConnection(url)
     try checkLogin(connection)
     if let warning = try DatabaseRoles(Migrator(connection)).loginWarning() {
-      Terminal.note("warning: \(warning)")
+      log.warning(warning)
     }
     if try StoredData.renewIfRestored(connection) {
-      Terminal.note(
+      log.note(
         "this database was restored or promoted: clients discard their copies and load them again")
     }
     let key = try Database.signingKey(settings, connection)
@@ -69,7 +71,9 @@ struct Preparation {
   }
 
   /// Applies pending migrations, or throws if it may not.
-  private static func migrate(_ owner: BlockingConnection, _ settings: Settings) throws {
+  private static func migrate(
+    _ owner: BlockingConnection, _ settings: Settings, _ log: StartupLog
+  ) throws {
     let migrator = try Migrator(owner)
     let pending = try migrator.plan()
     guard !pending.isEmpty else { return }
@@ -85,7 +89,7 @@ struct Preparation {
           + "set migrations_url (CHIRRUP_MIGRATIONS_URL) to the URL of the tables' owner, or run "
           + "chirrup migrate up as that user")
     }
-    try migrator.up(report: CommandOutput(json: false).report)
+    try migrator.up(report: log.migrations.report)
   }
 
   /// Whether the server does not answer (yet), as opposed to refusing a statement.
@@ -104,9 +108,9 @@ private struct Backoff {
   private var lastReason = ""
 
   /// Prints a reason only when it differs from the last one: an outage may last hours.
-  mutating func report(_ failure: any Error) {
+  mutating func report(_ failure: any Error, to log: StartupLog) {
     let reason = "\(failure)"
-    if reason != lastReason { Terminal.note("waiting for the database: \(reason)") }
+    if reason != lastReason { log.note("waiting for the database: \(reason)", .warning) }
     lastReason = reason
   }
 

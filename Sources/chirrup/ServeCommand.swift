@@ -23,8 +23,26 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() async throws {
-    let settings = try await options.settings()
+    let (settings, warnings) = try await options.settings()
     let logger = Logger(label: "chirrup") { _ in LineLogHandler(settings) }
+    let log = StartupLog(settings, logger)
+    for warning in warnings { log.warning(warning) }
+    do {
+      try await run(settings, logger, log)
+    } catch let held as LoopsStalled {
+      ProcessEnd.now(status: held.exitStatus)
+    } catch let code as ExitCode {
+      throw code
+    } catch {
+      log.failure(error)
+      throw Ending.code(for: error)
+    }
+    // Threads that hash passwords or deliver webhooks may still be ending. OpenSSL's exit handler
+    // would free their state at the same time (a double free after "stopped" was seen once).
+    ProcessEnd.now(status: 0)
+  }
+
+  private func run(_ settings: Settings, _ logger: Logger, _ log: StartupLog) async throws {
     try leaveRoot(settings, logger)
     try Gateway.check(settings)
     if settings.credentialsKeys.isEmpty {
@@ -35,14 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
         database (CHIRRUP_CREDENTIALS_KEY_FILE).
         """)
     }
-    do {
-      try await serveWithDatabase(settings, logger)
-    } catch let held as LoopsStalled {
-      ProcessEnd.now(status: held.exitStatus)
-    }
-    // Threads that hash passwords or deliver webhooks may still be ending. OpenSSL's exit handler
-    // would free their state at the same time (a double free after "stopped" was seen once).
-    ProcessEnd.now(status: 0)
+    try await serveWithDatabase(settings, log)
   }
 
   /// A gateway started as root becomes the user of the settings, or warns.
@@ -63,38 +74,34 @@ struct ServeCommand: AsyncParsableCommand {
     logger.info("the gateway runs as another user than root", metadata: ["user": "\(user)"])
   }
 
-  private func serveWithDatabase(_ settings: Settings, _ logger: Logger) async throws {
-    guard settings.databaseURL == nil else { return try await serve(settings, logger) }
+  private func serveWithDatabase(_ settings: Settings, _ log: StartupLog) async throws {
+    guard settings.databaseURL == nil else { return try await serve(settings, log) }
+    let logger = log.logger
     PrivateCluster.forgetClientSettings()
     let cluster = PrivateCluster(dataDirectory: settings.dataDirectory) { event in
       switch event {
       case .ended(let reason): logger.error("\(reason); restarting it")
       case .notStarted(let reason): logger.error("PostgreSQL has not restarted yet: \(reason)")
       case .running(let milliseconds):
-        logger.info("PostgreSQL runs again", metadata: ["after_ms": "\(milliseconds)"])
+        logger.info(
+          "PostgreSQL runs again", metadata: ["after_ms": .stringConvertible(milliseconds)])
       }
     }
     try cluster.start()
     defer { cluster.stop() }
-    for note in cluster.notes { Terminal.note(note) }
+    for note in cluster.notes { log.note(note) }
     var local = settings
     local.databaseURL = PrivateCluster.gatewayURL(cluster.url)
     local.migrationsURL = cluster.url
-    try await serve(local, logger, isPrivate: true)
+    try await serve(local, log, isPrivate: true)
   }
 
   private func serve(
-    _ settings: Settings, _ logger: Logger, isPrivate: Bool = false
+    _ settings: Settings, _ log: StartupLog, isPrivate: Bool = false
   ) async throws {
     guard let url = settings.databaseURL else { return }
-    let preparation: Preparation?
-    do {
-      preparation = try Preparation.complete(
-        settings, databaseURL: url, isPrivate: isPrivate, isStopping: StopSignals.hasCome)
-    } catch let failure as MigrationFailure {
-      Terminal.note("Error: \(failure)")
-      throw Ending.code(for: failure)
-    }
+    let preparation = try Preparation.complete(
+      settings, databaseURL: url, isPrivate: isPrivate, log, isStopping: StopSignals.hasCome)
     guard let prepared = preparation else { return }
     let options = GatewayOptions(
       settings: settings, databaseURL: url, signingSecret: prepared.signingKey,
@@ -105,11 +112,11 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_EMAIL": prepared.demo == nil ? "" : DemoWorkspace.email,
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
-      logger: logger)
+      logger: log.logger)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)
-      Terminal.result(Banner.text(url: address, demo: prepared.demo))
+      log.ready(at: address, demo: prepared.demo)
     }
   }
 }

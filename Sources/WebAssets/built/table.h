@@ -172,40 +172,40 @@ static const unsigned char brotli_18[] = {
 #embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-de7211b55d.css"
+#embed "console-13153e28cf.css"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-de7211b55d.css.gz"
+#embed "console-13153e28cf.css.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-de7211b55d.css.br"
+#embed "console-13153e28cf.css.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-de7211b55d.css.map"
+#embed "console-13153e28cf.css.map"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-de7211b55d.css.map.gz"
+#embed "console-13153e28cf.css.map.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-de7211b55d.css.map.br"
+#embed "console-13153e28cf.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-c86351dfe8.js"
+#embed "console-dfdce676ad.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-c86351dfe8.js.gz"
+#embed "console-dfdce676ad.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-c86351dfe8.js.br"
+#embed "console-dfdce676ad.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-c86351dfe8.js.map"
+#embed "console-dfdce676ad.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-c86351dfe8.js.map.gz"
+#embed "console-dfdce676ad.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-c86351dfe8.js.map.br"
+#embed "console-dfdce676ad.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -309,19 +309,19 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-de7211b55d.css",
+    {"/assets/console-13153e28cf.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-de7211b55d.css.map",
+    {"/assets/console-13153e28cf.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-c86351dfe8.js",
+    {"/assets/console-dfdce676ad.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-c86351dfe8.js.map",
+    {"/assets/console-dfdce676ad.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
