@@ -172,40 +172,40 @@ static const unsigned char brotli_18[] = {
 #embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-13153e28cf.css"
+#embed "console-452f5de05d.css"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-13153e28cf.css.gz"
+#embed "console-452f5de05d.css.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-13153e28cf.css.br"
+#embed "console-452f5de05d.css.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-13153e28cf.css.map"
+#embed "console-452f5de05d.css.map"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-13153e28cf.css.map.gz"
+#embed "console-452f5de05d.css.map.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-13153e28cf.css.map.br"
+#embed "console-452f5de05d.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-dfdce676ad.js"
+#embed "console-fadf5689fe.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-dfdce676ad.js.gz"
+#embed "console-fadf5689fe.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-dfdce676ad.js.br"
+#embed "console-fadf5689fe.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-dfdce676ad.js.map"
+#embed "console-fadf5689fe.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-dfdce676ad.js.map.gz"
+#embed "console-fadf5689fe.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-dfdce676ad.js.map.br"
+#embed "console-fadf5689fe.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -309,19 +309,19 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-13153e28cf.css",
+    {"/assets/console-452f5de05d.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-13153e28cf.css.map",
+    {"/assets/console-452f5de05d.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-dfdce676ad.js",
+    {"/assets/console-fadf5689fe.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-dfdce676ad.js.map",
+    {"/assets/console-fadf5689fe.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

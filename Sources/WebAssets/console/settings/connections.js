@@ -59,7 +59,7 @@ const figure = (count) => count.toLocaleString();
 /** @param {ConnectionRow} row */
 function badge(row) {
   const [kind, words] = stateOf(row);
-  return el('span.state', { 'data-kind': kind }, el('span.dot'), el('span', {}, words));
+  return el('span.end-state', { 'data-kind': kind }, el('span.dot'), el('span', {}, words));
 }
 
 /** @param {ConnectionRow} row */
