@@ -139,6 +139,7 @@ beside "list" ./list.sh
 beside "deletion" ./deletion.sh
 beside "admin" ./admin.sh
 beside "signing in" ./signin.sh
+beside "connections" ./connections.sh
 join
 part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh

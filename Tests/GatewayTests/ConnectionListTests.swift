@@ -1,6 +1,9 @@
+import Kernel
 import Primitives
 import REST
+import Settings
 import Testing
+import Tokens
 
 @testable import Gateway
 
@@ -110,6 +113,31 @@ import Testing
     #expect(kick.hasPrefix("HTTP/1.1 404"))
     try client.say(#"{"type":"pong"}"#)
     #expect(try say("GET", path + "?state=open", admin, gateway.port).contains(id))
+  }
+
+  @Test("the admin listener answers the instance's token only, and shows all workspaces")
+  func instance() async throws {
+    let gateway = try await RunningGateway(loops: 2) {
+      $0.adminListen = [ListenAddress(host: "127.0.0.1", port: 0)]
+    }
+    defer { gateway.stop() }
+    let (client, _) = try connect(gateway)
+    let port = gateway.adminPort
+    let token = try gateway.tokens.issueForInstance(now: SystemClock.wallTime())
+    let all = try say("GET", "/connections", token, port)
+    let id = try #require(ConnectionListTests.ids(in: all).first)
+    for wrong in [try gateway.operatorToken(), "x", token + "x"] {
+      #expect(try say("GET", "/connections", wrong, port).hasPrefix("HTTP/1.1 401"))
+      #expect(
+        try say("POST", "/connections/\(id)/disconnect", wrong, port, body: "{}")
+          .hasPrefix("HTTP/1.1 401"))
+    }
+    // The token opens nothing else, and the public listener has no such path.
+    #expect(try say("GET", path, token, gateway.port).hasPrefix("HTTP/1.1 401"))
+    #expect(try say("GET", "/connections", token, gateway.port).hasPrefix("HTTP/1.1 404"))
+    let kicked = try say("POST", "/connections/\(id)/disconnect", token, port, body: "{}")
+    #expect(kicked.hasPrefix("HTTP/1.1 204"), "\(kicked)")
+    #expect(try client.hearTheEnd() == 4003)
   }
 
   // MARK: The store

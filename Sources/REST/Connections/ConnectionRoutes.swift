@@ -15,7 +15,7 @@ struct ConnectionRoutes: RouteGroup {
       guard let id = Identifier(last) else { throw .foreignCursor }
       filter.before = id
     }
-    let found = try await find(filter)
+    let found = try await api.findConnections(filter)
     let shown = found.prefix(page.limit)
     let names = try await names(of: Array(shown), in: call.workspace)
     let next = found.count > page.limit ? shown.last?.id : nil
@@ -36,38 +36,21 @@ struct ConnectionRoutes: RouteGroup {
       })
   }
 
-  /// The entry of the audit log precedes the end, so that no kick is without one.
   func disconnect(_ call: Call) async throws(Problem) -> APIResponse {
     let reason = try call.request.jsonObject().nonEmptyString(
       "reason", bytesMax: APILimits.kickReasonBytes)
     let record = try await connection(call)
-    guard record.end == nil else { throw .connectionEnded }
-    try await api.database.run(
-      AuditLog.disconnected(
-        record.party?.id, connection: record.id, reason: reason ?? "", by: call.actor))
-    let isDone = await api.options.connections?.disconnect(
-      record.id, of: call.workspace, reason: reason ?? ConnectionRecord.kickReason)
-    api.options.onResume()
-    switch isDone {
-    case true?: return APIResponse(status: 204)
-    case false?: throw .connectionEnded
-    case nil: throw .loopBusy
-    }
+    try await api.kick(record, reason: reason, of: call.workspace, by: call.actor)
+    return APIResponse(status: 204)
   }
 
   private func connection(_ call: Call) async throws(Problem) -> ConnectionRecord {
     var filter = ConnectionFilter(workspace: call.workspace, limit: 1)
     filter.id = call.id
-    guard let record = try await find(filter).first else { throw .noSuchResource }
+    guard let record = try await api.findConnections(filter).first else {
+      throw .noSuchResource
+    }
     return record
-  }
-
-  private func find(_ filter: ConnectionFilter) async throws(Problem) -> [ConnectionRecord] {
-    guard let connections = api.options.connections else { return [] }
-    let found = await connections.find(filter)
-    api.options.onResume()
-    guard let found else { throw .loopBusy }
-    return found
   }
 
   /// The names of the parties, by id. An erased visitor has none.
@@ -77,6 +60,41 @@ struct ConnectionRoutes: RouteGroup {
     let ids = Set(records.compactMap { $0.party?.id })
     guard !ids.isEmpty else { return [:] }
     return try await api.database.run(PartyNames.of(Array(ids), in: workspace))
+  }
+}
+
+extension API {
+  func findConnections(_ filter: ConnectionFilter) async throws(Problem) -> [ConnectionRecord] {
+    guard let connections = options.connections else { return [] }
+    let found = await connections.find(filter)
+    options.onResume()
+    guard let found else { throw .loopBusy }
+    return found
+  }
+
+  /// Disconnects a client. The entry of the audit log precedes the end, so that no kick is without
+  /// one.
+  ///
+  /// - Parameters:
+  ///   - workspace: nil for the operator of the instance.
+  ///   - actor: nil if the connection is of no workspace yet.
+  func kick(
+    _ record: ConnectionRecord, reason: String?, of workspace: Identifier?, by actor: AuditActor?
+  ) async throws(Problem) {
+    guard record.end == nil else { throw .connectionEnded }
+    if let actor {
+      try await database.run(
+        AuditLog.disconnected(
+          record.party?.id, connection: record.id, reason: reason ?? "", by: actor))
+    }
+    let isDone = await options.connections?.disconnect(
+      record.id, of: workspace, reason: reason ?? ConnectionRecord.kickReason)
+    options.onResume()
+    switch isDone {
+    case true?: return
+    case false?: throw .connectionEnded
+    case nil: throw .loopBusy
+    }
   }
 }
 
@@ -96,7 +114,7 @@ extension ConnectionFilter {
 }
 
 extension QueryString {
-  fileprivate func id(_ name: String) throws(Problem) -> Identifier? {
+  func id(_ name: String) throws(Problem) -> Identifier? {
     guard let text = formatted(name) else { return nil }
     guard let id = Identifier(text) else { throw .invalidParameter(name, "an id") }
     return id
