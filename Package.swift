@@ -124,7 +124,7 @@ let package = Package(
       dependencies: [
         "Gateway", "Migrator", "DataRetention", "EmbeddedPostgres", "Settings", "Tokens",
         "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "Kernel", "Wire",
-        "Journal", "Chat", "Primitives",
+        "Journal", "Chat", "JSON", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),

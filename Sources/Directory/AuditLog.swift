@@ -72,4 +72,19 @@ public enum AuditLog {
           .text(reason), .text(detail),
         ]))
   }
+
+  /// An administrator disconnects a client.
+  ///
+  /// - Parameter party: the visitor or operator; nil if the token was not verified yet.
+  public static func disconnected(
+    _ party: Identifier?, connection: Identifier, reason: String, by actor: AuditActor
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+        VALUES ($1::uuid, $2::uuid, $3::text, 'connection.disconnected', $4::uuid,
+          jsonb_build_object('connection', $5::text, 'reason', $6::text))
+        """, actor.parameters + [.uuid(party), .text("\(connection)"), .text(reason)]))
+  }
 }

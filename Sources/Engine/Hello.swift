@@ -111,6 +111,8 @@ extension Engine {
       process(connection, text, skippingFirst: true)
     }
     guard !held.isEmpty else { return }
+    // They were counted when they came.
+    connections[connection].traffic.bytesIn &-= UInt64(held.count)
     held.withMutableRawSpan { receive(connection, &$0) }
   }
 

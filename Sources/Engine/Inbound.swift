@@ -9,6 +9,7 @@ extension Engine {
   /// afterwards.
   public mutating func receive(_ connection: ConnectionIndex, _ buffer: inout MutableRawSpan) {
     connections[connection].timing.lastReceivedAt = now
+    connections[connection].traffic.bytesIn &+= UInt64(buffer.byteCount)
     if connections[connection].phase == .authenticating {
       connections[connection].held.append(buffer.bytes)
       return

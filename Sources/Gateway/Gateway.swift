@@ -89,9 +89,10 @@ public enum Gateway {
     context.logger.info(
       "listening",
       metadata: [
-        "addresses": "\(addresses.plain)", "tls": "\(addresses.secure)",
-        "admin": "\(addresses.admin)",
-        "loops": "\(context.loopCount)",
+        "addresses": .array(addresses.plain.map { .string("\($0)") }),
+        "tls": .array(addresses.secure.map { .string("\($0)") }),
+        "admin": .array(addresses.admin.map { .string("\($0)") }),
+        "loops": .stringConvertible(context.loopCount),
       ])
     ready(addresses)
     context.service?.send(.ready, .status("serving"))

@@ -42,8 +42,7 @@ final class GatewayContext: Sendable {
   ) throws(Errno) {
     self.certificates = certificates
     settings = options.settings
-    let hsts = settings.tls.hstsSeconds
-    transportSecurity = hsts == 0 ? nil : "max-age=\(hsts)"
+    transportSecurity = GatewayContext.transportSecurity(settings)
     loopCount = options.loopCount
     var mailboxes: [Mailbox] = []
     for _ in 0..<loopCount { mailboxes.append(try Mailbox()) }
@@ -77,6 +76,7 @@ final class GatewayContext: Sendable {
         timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
         schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
+    apiOptions.connections = services
     apiOptions.report = { logger.error("\($0)") }
     apiOptions.onSecurityEvent = { event in
       logger.log(
@@ -107,5 +107,10 @@ final class GatewayContext: Sendable {
     metrics = MetricsRegistry(loopCount: loopCount)
     (databaseURL, service) = (options.databaseURL, options.service)
     self.logger = logger
+  }
+
+  private static func transportSecurity(_ settings: Settings) -> String? {
+    let seconds = settings.tls.hstsSeconds
+    return seconds == 0 ? nil : "max-age=\(seconds)"
   }
 }

@@ -6,6 +6,7 @@ struct Claims {
   static let issuer = "chirrup"
   static let visitorAudience = "chirrup:visitor"
   static let operatorAudience = "chirrup:operator"
+  static let instanceAudience = "chirrup:instance"
 
   var iss: String
   var aud: String

@@ -38,12 +38,16 @@ public struct TokenAuthority: Sendable {
     let issuedAt = now.microseconds / 1_000_000
     let expiresAt = issuedAt + Int64(lifetimeSeconds)
     let claims = Claims(principal, binding, issuedAt: issuedAt, expiresAt: expiresAt)
+    return (try sign(claims, now: now), WallTime(microseconds: expiresAt * 1_000_000))
+  }
+
+  private func sign(_ claims: Claims, now: WallTime) throws(TokenFault) -> String {
     let key = ring.signing(at: now)
     let signed = "\(key.header).\(Base64.url.encode(claims.json))"
     let signature = Array(signed.utf8).withRawSpan { key.code.code(for: $0) }
     let token = "\(signed).\(Base64.url.encode(signature))"
     guard token.utf8.count <= TokenAuthority.tokenBytesMax else { throw .tooLarge }
-    return (token, WallTime(microseconds: expiresAt * 1_000_000))
+    return token
   }
 
   /// Returns the principal of a token that was signed with an accepted key and has not expired at
@@ -51,6 +55,35 @@ public struct TokenAuthority: Sendable {
   public func verify(
     _ token: [UInt8], now: WallTime
   ) throws(TokenFault) -> VerifiedToken {
+    let (claims, key) = try claims(of: token, now: now)
+    return VerifiedToken(
+      principal: try claims.principal(),
+      expiresAt: WallTime(microseconds: claims.exp * 1_000_000), binding: claims.binding, key: key)
+  }
+
+  /// A token of the instance's operator, which the command line shows to a running gateway. A
+  /// reader of the signing keys can issue any token, so this one adds no right.
+  public func issueForInstance(now: WallTime) throws(TokenFault) -> String {
+    let issuedAt = now.microseconds / 1_000_000
+    var claims = Claims(
+      .operator(id: .zero, workspace: .zero, name: "", role: ""), TokenBinding(),
+      issuedAt: issuedAt, expiresAt: issuedAt + TokenAuthority.instanceSeconds)
+    claims.aud = Claims.instanceAudience
+    return try sign(claims, now: now)
+  }
+
+  private static let instanceSeconds: Int64 = 60
+
+  /// Whether a token is one of `issueForInstance` and valid at `now`.
+  public func isOfInstance(_ token: [UInt8], now: WallTime) -> Bool {
+    guard let (claims, _) = try? claims(of: token, now: now) else { return false }
+    return claims.iss == Claims.issuer && claims.aud == Claims.instanceAudience
+  }
+
+  /// The claims of a token with a valid signature and time.
+  private func claims(
+    of token: [UInt8], now: WallTime
+  ) throws(TokenFault) -> (claims: Claims, key: UInt32) {
     guard token.count <= TokenAuthority.tokenBytesMax else { throw .tooLarge }
     let (claims, key) = try token.withRawSpan { (text) throws(TokenFault) in
       let (parts, key) = try authenticated(text, now: now)
@@ -60,13 +93,10 @@ public struct TokenAuthority: Sendable {
       }
       return (claims, key)
     }
-    let principal = try claims.principal()
     guard claims.exp > now.microseconds / 1_000_000, claims.exp < Int64.max / 1_000_000
     else { throw .expired }
     guard claims.nbf ?? 0 <= now.microseconds / 1_000_000 else { throw .notYetValid }
-    return VerifiedToken(
-      principal: principal, expiresAt: WallTime(microseconds: claims.exp * 1_000_000),
-      binding: claims.binding, key: key)
+    return (claims, key)
   }
 
   private func authenticated(

@@ -1,7 +1,9 @@
 /// The output of an administration command. As text, results go to standard output and notes to
-/// standard error; with `--json` both go to standard output, one JSON object per line.
+/// standard error; with `--json` both go to standard output, one JSON object per line. Those of a
+/// starting gateway may go to its log.
 import ArgumentParser
 import Kernel
+import Logging
 import Migrator
 import Postgres
 import Primitives
@@ -15,6 +17,17 @@ final class CommandOutput {
     /// JSON that is already encoded.
     case json(String)
     case null
+
+    /// For a line of the log.
+    var metadata: Logger.MetadataValue {
+      switch self {
+      case .text(let text), .json(let text): .string(text)
+      case .number(let number): .stringConvertible(number)
+      case .bool(let value): .stringConvertible(value)
+      case .list(let texts): .array(texts.map { .string($0) })
+      case .null: .string("")
+      }
+    }
 
     var json: String {
       switch self {
@@ -33,9 +46,19 @@ final class CommandOutput {
   private static let progressMilliseconds: Int64 = 1_000
 
   private let isJSON: Bool
+  /// Instead of standard output and standard error.
+  private let log: Logger?
   private var lastProgress = Instant.zero
 
-  init(json: Bool) { isJSON = json }
+  init(json: Bool) {
+    isJSON = json
+    log = nil
+  }
+
+  init(log: Logger) {
+    isJSON = false
+    self.log = log
+  }
 
   private func write(_ members: Members) {
     Terminal.result(
@@ -49,11 +72,20 @@ final class CommandOutput {
 
   /// Prints a note that `--json` has too.
   func note(_ text: String, _ members: Members) {
-    if isJSON { write(members) } else { Terminal.note(text) }
+    if let log {
+      let fields = members.map { ($0.0, $0.1.metadata) }
+      log.notice(
+        "\(text.trimmingBlanks)", metadata: Dictionary(fields, uniquingKeysWith: { $1 }))
+    } else if isJSON {
+      write(members)
+    } else {
+      Terminal.note(text)
+    }
   }
 
   /// Prints a note that `--json` leaves out.
   func note(_ text: String) {
+    if let log { return log.notice("\(text.trimmingBlanks)") }
     if !isJSON { Terminal.note(text) }
   }
 

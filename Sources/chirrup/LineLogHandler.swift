@@ -15,6 +15,7 @@ struct LineLogHandler: LogHandler {
   private let format: LogFormat
 
   init(_ settings: Settings) {
+    LogPipe.isJSON.store(settings.log.format == .json, ordering: .relaxed)
     logLevel = Logger.Level(rawValue: settings.log.level.rawValue) ?? .info
     format = settings.log.format
   }
@@ -46,15 +47,37 @@ struct LineLogHandler: LogHandler {
     return line
   }
 
-  /// `{"at":…,"level":…,"message":…,"key":"value"}`
+  /// `{"at":…,"level":…,"message":…,"key":"value"}`; config/LOG.md documents the keys. A line that
+  /// is longer than `LogPipe.lineBytesMax` would be cut within its JSON: it has only the beginning
+  /// of its message.
   static func json(_ event: LogEvent, _ fields: Logger.Metadata, at time: WallTime) -> String {
     var line =
       "{\"at\":\"\(time)\",\"level\":\"\(event.level.rawValue)\",\"message\":"
       + jsonText("\(event.message)")
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
-      line += ",\(jsonText(key)):\(jsonText("\(value)"))"
+      line += ",\(jsonText(key)):\(json(value))"
     }
-    return line + "}"
+    if line.utf8.count < LogPipe.lineBytesMax { return line + "}" }
+    let start = "\(event.message)".unicodeScalars.prefix(cutMessageMax)
+    return "{\"at\":\"\(time)\",\"level\":\"\(event.level.rawValue)\",\"message\":"
+      + jsonText(String(String.UnicodeScalarView(start))) + ",\"cut\":true}"
+  }
+
+  /// Code points of the message in a line that is too long. Each has six bytes at most.
+  private static let cutMessageMax = 600
+
+  /// Integers and booleans are no strings.
+  private static func json(_ value: Logger.MetadataValue) -> String {
+    switch value {
+    case .string(let text): return jsonText(text)
+    case .stringConvertible(let value as any BinaryInteger): return "\(value)"
+    case .stringConvertible(let value as Bool): return "\(value)"
+    case .stringConvertible(let value): return jsonText("\(value)")
+    case .array(let elements): return "[" + elements.map(json).joined(separator: ",") + "]"
+    case .dictionary(let members):
+      let pairs = members.sorted { $0.key < $1.key }.map { "\(jsonText($0)):\(json($1))" }
+      return "{" + pairs.joined(separator: ",") + "}"
+    }
   }
 
   /// Escapes control characters, so that text from a peer cannot forge a log line.
@@ -65,10 +88,12 @@ struct LineLogHandler: LogHandler {
 
 /// Writes to standard error without blocking.
 private enum LogPipe {
+  /// The format of the line about dropped lines.
+  static let isJSON = Atomic<Bool>(false)
   private static let dropped = Atomic<Int>(0)
   /// The longest line in bytes, without its newline: a write of up to PIPE_BUF (4096) bytes to a
   /// pipe is atomic.
-  private static let lineBytesMax = 4_095
+  static let lineBytesMax = 4_095
 
   static func write(_ line: String) {
     guard isWritable else {
@@ -76,8 +101,15 @@ private enum LogPipe {
       return
     }
     let missing = dropped.exchange(0, ordering: .relaxed)
-    if missing > 0 { send("\(missing) log lines were dropped: standard error was full") }
+    if missing > 0 { send(noteOf(dropped: missing)) }
     send(line)
+  }
+
+  private static func noteOf(dropped count: Int) -> String {
+    let text = "\(count) log lines were dropped: standard error was full"
+    guard isJSON.load(ordering: .relaxed) else { return text }
+    return "{\"at\":\"\(SystemClock.wallTime())\",\"level\":\"warning\",\"message\":"
+      + jsonText(text) + ",\"dropped\":\(count)}"
   }
 
   private static func send(_ line: String) {

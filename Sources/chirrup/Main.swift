@@ -11,7 +11,7 @@ struct Chirrup: AsyncParsableCommand {
     subcommands: [
       ServeCommand.self, MigrateCommand.self, TokenCommand.self, WorkspaceCommand.self,
       OperatorCommand.self, KeysCommand.self, IdentityCommand.self, ConversationsCommand.self,
-      VisitorCommand.self,
+      ConnectionsCommand.self, VisitorCommand.self,
       ImportCommand.self, RetentionCommand.self,
       QuarantineCommand.self, EpochCommand.self, AnalyticsCommand.self, DemoDataCommand.self,
       VersionCommand.self,

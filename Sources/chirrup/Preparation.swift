@@ -2,6 +2,7 @@
 /// signing key, and with --demo the demo workspace.
 import DataRetention
 import Kernel
+import Logging
 import Migrator
 import OpenSSL
 import Postgres
@@ -20,6 +21,7 @@ struct Preparation {
   /// - Returns: nil once `isStopping` returns true.
   static func complete(
     _ settings: Settings, databaseURL: String, isPrivate: Bool, supervisor: Supervisor,
+    _ log: StartupLog,
     isStopping: () -> Bool
   ) throws -> Preparation? {
     var backoff = Backoff()
@@ -27,9 +29,9 @@ struct Preparation {
     while !isStopping() {
       do {
         return try attempt(
-          settings, databaseURL: databaseURL, isPrivate: isPrivate, service: supervisor.messages)
+          settings, databaseURL: databaseURL, isPrivate: isPrivate, supervisor.messages, log)
       } catch let failure where isUnavailable(failure) {
-        backoff.report(failure, to: supervisor.messages)
+        backoff.report(failure, to: log, supervisor.messages)
         let open = try probe ?? StartupProbe(settings, supervisor.sockets)
         probe = open
         try open.wait(milliseconds: backoff.next(), unless: isStopping)
@@ -39,20 +41,21 @@ struct Preparation {
   }
 
   private static func attempt(
-    _ settings: Settings, databaseURL: String, isPrivate: Bool, service: ServiceManager?
+    _ settings: Settings, databaseURL: String, isPrivate: Bool, _ service: ServiceManager?,
+    _ log: StartupLog
   ) throws -> Preparation {
     let url = settings.databaseDirectURL ?? databaseURL
     let owner = try BlockingConnection(settings.migrationsURL ?? url)
     if settings.migrationsURL == nil { try checkLogin(owner) }
-    try migrate(owner, settings, service)
+    try migrate(owner, settings, service, log)
     if isPrivate { try DatabaseRoles(Migrator(owner)).openGatewayLogin() }
     let connection = settings.migrationsURL == nil ? owner : try BlockingConnection(url)
     try checkLogin(connection)
     if let warning = try DatabaseRoles(Migrator(connection)).loginWarning() {
-      Terminal.note("warning: \(warning)")
+      log.warning(warning)
     }
     if try StoredData.renewIfRestored(connection) {
-      Terminal.note(
+      log.note(
         "this database was restored or promoted: clients discard their copies and load them again")
     }
     let key = try Database.signingKey(settings, connection)
@@ -73,7 +76,8 @@ struct Preparation {
 
   /// Applies pending migrations, or throws if it may not.
   private static func migrate(
-    _ owner: BlockingConnection, _ settings: Settings, _ service: ServiceManager?
+    _ owner: BlockingConnection, _ settings: Settings, _ service: ServiceManager?,
+    _ log: StartupLog
   ) throws {
     let migrator = try Migrator(owner)
     let pending = try migrator.plan()
@@ -91,7 +95,7 @@ struct Preparation {
           + "chirrup migrate up as that user")
     }
     service?.send(.status("applying migrations: \(names)"))
-    try migrator.up(report: CommandOutput(json: false).report)
+    try migrator.up(report: log.migrations.report)
   }
 
   /// Whether the server does not answer (yet), as opposed to refusing a statement.
@@ -110,10 +114,12 @@ private struct Backoff {
   private var lastReason = ""
 
   /// Prints a reason only when it differs from the last one: an outage may last hours.
-  mutating func report(_ failure: any Error, to service: ServiceManager?) {
+  mutating func report(
+    _ failure: any Error, to log: StartupLog, _ service: ServiceManager?
+  ) {
     let reason = "waiting for the database: \(failure)"
     if reason != lastReason {
-      Terminal.note(reason)
+      log.note(reason, .warning)
       service?.send(.status(reason))
     }
     lastReason = reason

@@ -27,9 +27,31 @@ struct ServeCommand: AsyncParsableCommand {
       Terminal.note("warning: the service manager does not get this gateway's messages: \(errno)")
     }
     let inherited = try InheritedSockets.take()
-    var settings = try await options.settings()
-    try settings.use(inherited)
+    let (settings, warnings) = try await options.settings()
     let logger = Logger(label: "chirrup") { _ in LineLogHandler(settings) }
+    let log = StartupLog(settings, logger)
+    for warning in warnings { log.warning(warning) }
+    do {
+      var listening = settings
+      try listening.use(inherited)
+      try await run(listening, log, Supervisor(messages: service, sockets: inherited))
+    } catch let held as LoopsStalled {
+      ProcessEnd.now(status: held.exitStatus)
+    } catch let code as ExitCode {
+      throw code
+    } catch {
+      log.failure(error)
+      throw Ending.code(for: error)
+    }
+    // Threads that hash passwords or deliver webhooks may still be ending. OpenSSL's exit handler
+    // would free their state at the same time (a double free after "stopped" was seen once).
+    ProcessEnd.now(status: 0)
+  }
+
+  private func run(
+    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor
+  ) async throws {
+    let logger = log.logger
     try leaveRoot(settings, logger)
     try Gateway.check(settings)
     if settings.credentialsKeys.isEmpty {
@@ -40,15 +62,7 @@ struct ServeCommand: AsyncParsableCommand {
         database (CHIRRUP_CREDENTIALS_KEY_FILE).
         """)
     }
-    do {
-      try await serveWithDatabase(
-        settings, logger, Supervisor(messages: service, sockets: inherited))
-    } catch let held as LoopsStalled {
-      ProcessEnd.now(status: held.exitStatus)
-    }
-    // Threads that hash passwords or deliver webhooks may still be ending. OpenSSL's exit handler
-    // would free their state at the same time (a double free after "stopped" was seen once).
-    ProcessEnd.now(status: 0)
+    try await serveWithDatabase(settings, log, supervisor)
   }
 
   /// A gateway started as root becomes the user of the settings, or warns.
@@ -70,42 +84,38 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func serveWithDatabase(
-    _ settings: Settings, _ logger: Logger, _ supervisor: Supervisor
+    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor
   ) async throws {
-    guard settings.databaseURL == nil else { return try await serve(settings, logger, supervisor) }
+    guard settings.databaseURL == nil else { return try await serve(settings, log, supervisor) }
+    let logger = log.logger
     PrivateCluster.forgetClientSettings()
     let cluster = PrivateCluster(dataDirectory: settings.dataDirectory) { event in
       switch event {
       case .ended(let reason): logger.error("\(reason); restarting it")
       case .notStarted(let reason): logger.error("PostgreSQL has not restarted yet: \(reason)")
       case .running(let milliseconds):
-        logger.info("PostgreSQL runs again", metadata: ["after_ms": "\(milliseconds)"])
+        logger.info(
+          "PostgreSQL runs again", metadata: ["after_ms": .stringConvertible(milliseconds)])
       }
     }
     supervisor.messages?.send(.status("starting the private PostgreSQL"))
     try supervisor.whileExtending { try cluster.start() }
     defer { cluster.stop() }
-    for note in cluster.notes { Terminal.note(note) }
+    for note in cluster.notes { log.note(note) }
     var local = settings
     local.databaseURL = PrivateCluster.gatewayURL(cluster.url)
     local.migrationsURL = cluster.url
-    try await serve(local, logger, supervisor, isPrivate: true)
+    try await serve(local, log, supervisor, isPrivate: true)
   }
 
   private func serve(
-    _ settings: Settings, _ logger: Logger, _ supervisor: Supervisor, isPrivate: Bool = false
+    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor, isPrivate: Bool = false
   ) async throws {
     guard let url = settings.databaseURL else { return }
-    let preparation: Preparation?
-    do {
-      preparation = try supervisor.whileExtending {
-        try Preparation.complete(
-          settings, databaseURL: url, isPrivate: isPrivate, supervisor: supervisor,
-          isStopping: StopSignals.hasCome)
-      }
-    } catch let failure as MigrationFailure {
-      Terminal.note("Error: \(failure)")
-      throw Ending.code(for: failure)
+    let preparation = try supervisor.whileExtending {
+      try Preparation.complete(
+        settings, databaseURL: url, isPrivate: isPrivate, supervisor: supervisor, log,
+        isStopping: StopSignals.hasCome)
     }
     guard let prepared = preparation else { return }
     let options = GatewayOptions(
@@ -117,11 +127,11 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_EMAIL": prepared.demo == nil ? "" : DemoWorkspace.email,
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
-      logger: logger, service: supervisor.messages, inherited: supervisor.sockets)
+      logger: log.logger, service: supervisor.messages, inherited: supervisor.sockets)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)
-      Terminal.result(Banner.text(url: address, demo: prepared.demo))
+      log.ready(at: address, demo: prepared.demo)
     }
   }
 }

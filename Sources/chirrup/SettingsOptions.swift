@@ -119,9 +119,8 @@ struct ServeOptions: ParsableArguments {
     return flags
   }
 
-  func settings() async throws -> Settings {
-    let (settings, warnings) = try await Settings.load(file: data.config, flags: flags)
-    for warning in warnings { Terminal.note("warning: \(warning)") }
-    return settings
+  /// The settings, and warnings for the log.
+  func settings() async throws -> (Settings, warnings: [String]) {
+    try await Settings.load(file: data.config, flags: flags)
   }
 }

@@ -65,4 +65,29 @@ import Testing
         == "{\"at\":\"\(time)\",\"level\":\"info\",\"message\":\"refused\\u000aforged\","
         + "\"loop\":\"1\",\"origin\":\"a b\\u000d\\u000a\"}")
   }
+
+  @Test("numbers, booleans and lists of a JSON line keep their type")
+  func jsonTypes() {
+    let event = LogEvent(
+      level: .info, message: "m", error: nil, metadata: nil, source: nil, file: "", function: "",
+      line: 0)
+    let fields: Logger.Metadata = [
+      "a": .stringConvertible(Int64(-7)), "b": .stringConvertible(true), "c": .string("7"),
+      "d": .array([.string("x"), .stringConvertible(UInt8(2))]),
+    ]
+    #expect(
+      LineLogHandler.json(event, fields, at: time)
+        == "{\"at\":\"\(time)\",\"level\":\"info\",\"message\":\"m\",\"a\":-7,\"b\":true,"
+        + "\"c\":\"7\",\"d\":[\"x\",2]}")
+  }
+
+  @Test("a JSON line that is too long stays JSON")
+  func longLine() {
+    let event = LogEvent(
+      level: .info, message: "\(String(repeating: "\u{1}", count: 5_000))", error: nil,
+      metadata: nil, source: nil, file: "", function: "", line: 0)
+    let line = LineLogHandler.json(event, ["loop": "1"], at: time)
+    #expect(line.utf8.count < 4_095)
+    #expect(line.hasSuffix("\\u0001\",\"cut\":true}"))
+  }
 }

@@ -73,6 +73,22 @@ import Testing
     try CommandTests.run(arguments, on: url)
   }
 
+  // MARK: serve
+
+  @Test("with log.format json, serve writes only JSON: migrations, the start and a failure too")
+  func jsonLog() throws {
+    let empty = try EmptyDatabase().url
+    // An address that no machine has ends the start after the migrations.
+    let run = try CommandTests.run(
+      ["serve", "--log-format", "json", "--listen", "192.0.2.1:1", "--admin-listen", "none"],
+      on: empty)
+    #expect(run.status == 1, "\(run.text)")
+    let lines = try run.objects()
+    #expect(lines.contains { $0["finished"] is String && $0["milliseconds"] is Int })
+    #expect(lines.last?["level"] as? String == "critical")
+    #expect((lines.last?["message"] as? String)?.contains("192.0.2.1") == true)
+  }
+
   // MARK: migrate
 
   @Test("pending migrations: plan and status exit with 2, other commands refuse to run")

@@ -143,6 +143,7 @@ beside "deletion" ./deletion.sh
 beside "admin" ./admin.sh
 beside "signing in" ./signin.sh
 beside "single sign-on" ./oidc.sh
+beside "connections" ./connections.sh
 join
 part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh

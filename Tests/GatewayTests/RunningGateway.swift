@@ -19,6 +19,8 @@ final class RunningGateway {
   let port: UInt16
   /// The port of the TLS listener, if TLS is configured.
   let securePort: UInt16
+  /// The port of the listener for metrics, if there is one.
+  let adminPort: UInt16
   let tokens: TokenAuthority
   let context: GatewayContext
   private let loops: LoopThreads
@@ -52,6 +54,7 @@ final class RunningGateway {
     let (listeners, addresses) = try Gateway.listen(context)
     port = addresses.plain[0].port
     securePort = addresses.secure.first?.port ?? 0
+    adminPort = addresses.admin.first?.port ?? 0
     loops = try LoopThreads.start(context, listeners)
     workspace = RunningGateway.makeID()
     // Without the schema, everything below would fail.

@@ -7,13 +7,14 @@ extension ConnectionTable {
   /// Sends a close frame and waits for the peer's, at most `Limits.closeTimeoutMilliseconds`.
   /// Returns false when the connection is closing already.
   mutating func beginClosing(
-    _ connection: ConnectionIndex, _ code: CloseCode, _ reason: StaticString, now: Instant
+    _ connection: ConnectionIndex, _ code: CloseCode, _ reason: StaticString,
+    by side: Ending.Side, now: Instant
   ) -> Bool {
     guard self[connection].phase != .closing, self[connection].phase != .finished else {
       return false
     }
     FrameEncoder.appendClose(code, reason: reason, to: &self[outbox: connection])
-    self[connection].closeCode = code
+    self[connection].ending = Ending(code: code, reason: reason.description, side: side)
     self[connection].phase = .closing
     self[connection].closeDeadline = now.advanced(
       byMilliseconds: Limits.closeTimeoutMilliseconds)
@@ -30,7 +31,7 @@ extension ConnectionTable {
     guard self[connection].phase != .finished else { return false }
     if self[connection].phase != .closing {
       FrameEncoder.appendClose(code, reason: reason, to: &self[outbox: connection])
-      self[connection].closeCode = code
+      self[connection].ending = Ending(code: code, reason: reason.description, side: .gateway)
     }
     self[connection].decoder.finish()
     self[connection].phase = .finished
@@ -42,7 +43,7 @@ extension ConnectionTable {
   /// §5.5.1: a close frame is answered with the same code, and the server closes the connection.
   mutating func answerClose(_ connection: ConnectionIndex, _ code: CloseCode?) {
     if self[connection].phase != .closing {
-      self[connection].closeCode = code ?? .noStatus
+      self[connection].ending = .byPeer(code)
       FrameEncoder.appendClose(code ?? .normal, to: &self[outbox: connection])
     }
     self[connection].phase = .finished

@@ -51,8 +51,7 @@ struct Connection: ~Copyable {
   var sends = SendState()
   var rates: RateState
   var timing: Timing
-  /// The code of the close frame that was sent or received, for the log.
-  var closeCode: CloseCode?
+  var traffic = Traffic()
 
   init(
     name: Identifier, purpose: Purpose, limits: MessageLimits, deflate: DeflateAgreement?,
@@ -123,8 +122,8 @@ extension Connection {
   }
 }
 
-/// State that few connections have, and only while something is pending: a token's verification or
-/// the peer's close frame.
+/// State that few connections have, and only while something is pending: a token's verification,
+/// the peer's close frame, or the end.
 private struct HandshakeState {
   /// The message with the hello, while its token is being verified.
   var hello: [UInt8] = []
@@ -133,6 +132,8 @@ private struct HandshakeState {
   /// The `ref` of an `authenticate` that is being verified.
   var renewal: Reference?
   var closeDeadline = Instant.never
+  var ending: Ending?
+  var followed: FollowedSessions?
 }
 
 extension Connection {
@@ -166,6 +167,24 @@ extension Connection {
     _modify {
       if handshake.isEmpty { beginHandshake() }
       yield &handshake.value.closeDeadline
+    }
+  }
+
+  /// Why the connection ended: the first reason counts. For the journal.
+  var ending: Ending? {
+    get { handshake.isEmpty ? nil : handshake.value.ending }
+    set {
+      if handshake.isEmpty { beginHandshake() }
+      handshake.value.ending = newValue
+    }
+  }
+
+  /// The sessions before the connection left them, for the journal.
+  var followed: FollowedSessions? {
+    get { handshake.isEmpty ? nil : handshake.value.followed }
+    set {
+      if handshake.isEmpty { beginHandshake() }
+      handshake.value.followed = newValue
     }
   }
 

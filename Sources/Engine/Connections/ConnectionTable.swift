@@ -235,6 +235,8 @@ extension ConnectionTable {
   ) {
     self[outbox: connection].removeAll(keepingCapacity: true)
     self[outbox: connection].append(contentsOf: rest)
+    // They are collected again.
+    self[connection].traffic.bytesOut &-= UInt64(rest.count)
     if !self[connection].socket.isBlocked {
       self[connection].stopHolds()
       self[connection].socket.isBlocked = true
@@ -255,7 +257,7 @@ extension ConnectionTable {
   /// The peer ended the stream, or it broke: output is discarded.
   public mutating func peerEnded(_ connection: ConnectionIndex) {
     guard isOccupied(connection), self[connection].phase != .finished else { return }
-    if self[connection].closeCode == nil { self[connection].closeCode = .abnormal }
+    if self[connection].ending == nil { self[connection].ending = .lost }
     doom(connection)
   }
 }

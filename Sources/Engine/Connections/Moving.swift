@@ -31,8 +31,8 @@ extension ConnectionTable {
     let gone = remove(id.index)
     return Departure(
       member: member, hello: gone.hello, held: gone.held, outbox: gone.outbox,
-      openedAt: gone.timing.openedAt, name: gone.name, deflate: gone.deflate,
-      contexts: gone.contexts)
+      openedAt: gone.timing.openedAt, traffic: gone.traffic, name: gone.name,
+      deflate: gone.deflate, contexts: gone.contexts)
   }
 
   /// Adds a connection that another loop has verified. Returns nil when the table is full. Call
@@ -51,6 +51,7 @@ extension ConnectionTable {
       self[outbox: connection].append(contentsOf: departure.outbox)
     }
     self[connection].timing.openedAt = departure.openedAt
+    self[connection].traffic = departure.traffic
     self[connection].phase = .authenticating
     setPaused(connection, true)
     return id
@@ -67,6 +68,7 @@ public struct Departure: Sendable {
   /// request.
   var outbox: [UInt8]
   public var openedAt: Instant
+  var traffic: Traffic
   public var name: Identifier
   var deflate: DeflateAgreement?
   var contexts: DeflateContexts?

@@ -67,6 +67,7 @@ extension FanOut {
       next += 1
     }
     delivered += UInt64(next - start)
+    connections[connection].traffic.messagesOut &+= UInt64(next - start)
     connections[connection].subscriptions[subscription].next = next
     // After a page without a usable entry (the subscription moved, or the store is behind), the
     // sweep continues. To retry at once could become a busy loop.

@@ -46,15 +46,20 @@ struct FanOut: ~Copyable {
     guard connections.isOccupied(connection) else { return }
     connections[connection].socket.isDirty = false
     guard !connections[connection].socket.isBlocked else { return }
+    let before = output.count
     if !connections[connection].outbox.isEmpty {
       connections.takeOutbox(connection, into: &output)
     }
-    guard connections[connection].phase == .open else { return }
+    guard connections[connection].phase == .open else {
+      connections[connection].traffic.bytesOut &+= UInt64(output.count - before)
+      return
+    }
     let budget = output.count + Limits.backlogBytes
     let isDone =
       connections[connection].subscriptions.mustPumpAll
       ? pumpAll(connection, budget, into: &output, &sessions, &connections, &effects)
       : pumpNews(connection, budget, into: &output, &sessions, &connections, &effects)
+    connections[connection].traffic.bytesOut &+= UInt64(output.count - before)
     // The rest follows in the next iteration, after the output of the other connections.
     if !isDone { connections.markDirty(connection) }
   }
@@ -120,6 +125,7 @@ struct FanOut: ~Copyable {
         to: &output)
     }
     delivered += UInt64(next - start)
+    connections[connection].traffic.messagesOut &+= UInt64(next - start)
     connections[connection].subscriptions[index].next = next
     if next > head && !connections[connection].subscriptions[index].isLive {
       connections[connection].subscriptions[index].isLive = true

@@ -90,6 +90,10 @@ struct HTTPServer {
     if sockets[socket].isAdmin {
       pulse.note(.metrics)
       sockets[socket].exchange.isMisplacedUpgrade = head.wantsWebSocket
+      if head.path == API.instancePath || head.path.hasPrefix(API.instancePath + "/") {
+        callInstance(socket, head, body, &sockets, epoll, &metrics, turn)
+        return false
+      }
       answer(socket, StaticRoutes.adminAnswer(head, context), &sockets, &metrics, turn)
       return false
     }
@@ -122,10 +126,25 @@ struct HTTPServer {
     return false
   }
 
+  /// The operator of the instance, on this machine only.
+  private mutating func callInstance(
+    _ socket: SocketIndex, _ head: RequestHead, _ body: [UInt8], _ sockets: inout SocketTable,
+    _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, _ turn: Turn
+  ) {
+    guard sockets[socket].caller.peer.ip.isLoopback else {
+      refuse(
+        socket, .http, 403, "the instance's operator is not local",
+        "This path answers programs of the gateway's own machine only.", [], &sockets, &metrics,
+        turn)
+      return
+    }
+    callAPI(socket, head, body, isForInstance: true, &sockets, epoll, turn)
+  }
+
   /// Runs the handler as a task on this loop; its response comes back as mail.
   private func callAPI(
-    _ socket: SocketIndex, _ head: RequestHead, _ body: [UInt8], _ sockets: inout SocketTable,
-    _ epoll: borrowing Epoll, _ turn: Turn
+    _ socket: SocketIndex, _ head: RequestHead, _ body: [UInt8], isForInstance: Bool = false,
+    _ sockets: inout SocketTable, _ epoll: borrowing Epoll, _ turn: Turn
   ) {
     sockets[socket].exchange.isBusy = true
     // Nothing is read until the response, so requests cannot pile up in memory.
@@ -144,7 +163,8 @@ struct HTTPServer {
     let loop = loop
     Task(executorPreference: context.executors[loop]) {
       let response = await CurrentLoop.$index.withValue(loop) {
-        await context.api.handle(request)
+        isForInstance
+          ? await context.api.handleInstance(request) : await context.api.handle(request)
       }
       context.mailboxes[loop].post(.response(socket: id, response))
     }

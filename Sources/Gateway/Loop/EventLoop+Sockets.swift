@@ -169,11 +169,7 @@ extension EventLoop {
 
   private mutating func close(_ socket: SocketIndex) {
     if case .webSocket(let connection) = sockets[socket].phase {
-      let code = engine.release(connection)?.rawValue ?? 1006
-      metrics.closed[code, default: 0] &+= 1
-      logger.debug(
-        "connection closed",
-        metadata: ["code": "\(code)", "peer": "\(sockets[socket].caller.peer.ip)"])
+      noteEnd(of: connection, socket)
     }
     if sockets[socket].hasEnded || drain.isOver {
       if !sockets[socket].hasEnded { tls.close(socket, &sockets) }
@@ -181,6 +177,12 @@ extension EventLoop {
     } else if !linger(socket) {
       remove(socket)
     }
+  }
+
+  private mutating func noteEnd(of connection: ConnectionIndex, _ socket: SocketIndex) {
+    guard let report = engine.release(connection) else { return }
+    metrics.closed[report.ending?.code.rawValue ?? 1006, default: 0] &+= 1
+    journal.noteEnd(report, from: sockets[socket].caller.peer.ip, turn)
   }
 
   /// Closes the socket and frees its index.

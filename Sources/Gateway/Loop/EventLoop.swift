@@ -13,7 +13,6 @@ import Settings
 /// acknowledged or shown before its COMMIT was received, and no event refers to a socket that was
 /// closed in the same turn.
 struct EventLoop: ~Copyable {
-  let index: Int
   let context: GatewayContext
   let pulse: LoopPulse
   let logger: Logger
@@ -30,11 +29,15 @@ struct EventLoop: ~Copyable {
   var periodic: PeriodicTasks
   var mail = MailQueue()
   var output = OutputQueue()
+  var journal: ConnectionJournal
   /// The receive buffer of all connections, so that an idle one holds none.
   var input: [UInt8]
   var drain = Drain()
   var turn = Turn()
   var metrics = LoopMetrics()
+
+  /// The loop's number.
+  var index: Int { engine.loop }
 
   /// Bytes read from one socket in one event; the other sockets come before its next bytes.
   static let receiveBytes = 262_144
@@ -54,12 +57,11 @@ struct EventLoop: ~Copyable {
   private init(
     index: Int, context: GatewayContext, listeners: [Listener], poller: consuming Poller
   ) {
-    self.index = index
     self.poller = poller
     self.context = context
     pulse = context.pulses[index]
     var logger = context.logger
-    logger[metadataKey: "loop"] = "\(index)"
+    logger[metadataKey: "loop"] = .stringConvertible(index)
     self.logger = logger
     // `Admission` limits the connections of all loops. One loop may hold any share of them, and
     // besides those that are moving from another loop.
@@ -81,6 +83,7 @@ struct EventLoop: ~Copyable {
       url: context.databaseURL, seed: Random.uint64(), listen: index == 0 ? Peers.listen : nil,
       logger: logger)
     peers = PeerSync(context.peers)
+    journal = ConnectionJournal(gateway: context.peers.id, loop: index, logger: logger)
     periodic = PeriodicTasks(now: turn.now)
     input = Array(repeating: 0, count: EventLoop.receiveBytes)
   }

@@ -94,5 +94,16 @@ final class LoopServices: Database, Sessions {
     return await countdown.isConfirmed
   }
 
+  /// Sends a request about connections to all loops. Nil: not all have answered in time.
+  func ask(
+    _ request: (ConnectionAnswers) -> ConnectionsMail
+  ) async -> [ConnectionRecord]? {
+    let answers = ConnectionAnswers(loops: mailboxes.count)
+    let item = request(answers)
+    for mailbox in mailboxes { mailbox.post(.connections(item)) }
+    guard await isConfirmed(answers.countdown) else { return nil }
+    return answers.all
+  }
+
   func queueMoved(in workspace: Identifier) { mailbox.post(.queueMoved(workspace: workspace)) }
 }

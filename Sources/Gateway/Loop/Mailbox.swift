@@ -30,6 +30,7 @@ enum LoopMail: Sendable {
   /// Other gateways may have changed any session.
   case catchUp
   case revocation(RevocationMail)
+  case connections(ConnectionsMail)
   /// Keys of tokens that have ended, see `VerifiedToken.key`.
   case endedKeys([UInt32])
   /// The workspaces with bots, read by the first loop for all: see `Engine.listeners`.

@@ -141,7 +141,7 @@ final class Watchdog: Sendable {
       message = "a loop resumed after \(milliseconds / 1_000) s"
     case nil: return
     }
-    logger.error(message, metadata: ["loop": "\(index)", "doing": "\(activity)"])
+    logger.error(message, metadata: ["loop": .stringConvertible(index), "doing": "\(activity)"])
   }
 
   /// The loops that have not ended, with their activity.

@@ -34,6 +34,8 @@ public struct APIOptions: Sendable {
   public var report: @Sendable (String) -> Void = { _ in }
   /// Receives logins, refusals, and changes of rights and keys for the log: no secrets.
   public var onSecurityEvent: @Sendable (SecurityEvent) -> Void = { _ in }
+  /// The connections of this gateway; nil: there is no gateway, and so no connection.
+  public var connections: (any Connections)?
   /// Called when a handler begins, and when it continues after work on another thread.
   /// `API.currentRoute` is set.
   public var onResume: @Sendable () -> Void = {}
@@ -137,6 +139,8 @@ enum APILimits {
   static let originBytes = 255
   /// Bytes of the reason of a transfer or of closing.
   static let reasonBytes = 1_000
+  /// Bytes of the reason of a kick, which the journal keeps.
+  static let kickReasonBytes = 200
   /// Bytes of one stored text of a visitor's context; longer texts are cut.
   static let contextTextBytes = 2_048
   /// Bytes of the attributes in one request, of the name of one, and of its text.

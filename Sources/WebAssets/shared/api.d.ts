@@ -388,6 +388,31 @@ interface StoredCredential {
   updated_at: string;
 }
 
+/** A WebSocket of the gateway that answers. Times of its end are null while it is open. */
+interface ConnectionRow {
+  id: string;
+  name: string | null;
+  visitor: string | null;
+  operator: string | null;
+  sessions: string[];
+  session_count: number;
+  address: string;
+  gateway: string;
+  loop: number;
+  state: 'open' | 'slow' | 'ended';
+  opened_at: string;
+  ended_at: string | null;
+  code: number | null;
+  reason: string | null;
+  closed_by: string | null;
+  duration_ms: number;
+  slow_ms: number | null;
+  bytes_in: number;
+  bytes_out: number;
+  messages_in: number;
+  messages_out: number;
+}
+
 interface AuditEntry {
   id: number;
   actor: string;
@@ -524,6 +549,7 @@ interface Lists {
   rich_menus: RichMenu;
   webhooks: Webhook;
   audit_log: AuditEntry;
+  connections: ConnectionRow;
 }
 
 type ListPage<Name extends keyof Lists> = Record<Name, Lists[Name][]>
@@ -546,6 +572,8 @@ interface Rest {
   get(path: 'rich-menus', query?: Query): Promise<ListPage<'rich_menus'>>;
   get(path: 'webhooks', query?: Query): Promise<ListPage<'webhooks'>>;
   get(path: 'audit-log', query?: Query): Promise<ListPage<'audit_log'>>;
+  get(path: 'connections', query?: Query): Promise<ListPage<'connections'>>;
+  get(path: `connections/${string}`): Promise<{ connection: ConnectionRow }>;
   get(path: `webhooks/${string}/deliveries`, query?: Query): Promise<{ deliveries: Delivery[] }>;
   get(path: '/api/v1/auth/sessions'): Promise<{ sessions: LoginSession[] }>;
   post(path: '/api/v1/auth/sessions/end-others'): Promise<{ ended: number }>;
@@ -561,6 +589,7 @@ interface Rest {
   post(path: `members/${string}/reset-second-factor`): Promise<unknown>;
   post(path: `live-chat/conversations/${string}/restore`): Promise<unknown>;
   post(path: `webhooks/${string}`): Promise<unknown>;
+  post(path: `connections/${string}/disconnect`, body: object): Promise<unknown>;
   put(path: 'identity-provider', body: object): Promise<IdentityProviderAnswer>;
   /** With `isNew` an object that exists is refused, with 412. */
   put(

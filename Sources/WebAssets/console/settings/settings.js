@@ -40,6 +40,7 @@ const MENU = [
     ['identity', 'Identity secrets', 'person', () => import('./identity.js')],
     ['credentials', 'Credentials', 'shield', () => import('./credentials.js')],
     ['audit', 'Audit log', 'file', () => import('./audit.js')],
+    ['connections', 'Connections', 'globe', () => import('./connections.js')],
   ]],
   ['You', [
     ['account', 'Your account', 'person', () => import('./account.js')],

@@ -1,0 +1,47 @@
+/// The connections of this gateway, over all its loops. Another gateway has its own; each record
+/// names its gateway.
+public import Primitives
+
+public protocol Connections: Sendable {
+  /// The newest connections that the filter accepts. Nil: a loop did not answer in time.
+  func find(_ filter: ConnectionFilter) async -> [ConnectionRecord]?
+
+  /// Disconnects an open connection. False: there is none with this id. Nil: as for `find`.
+  func disconnect(_ id: Identifier, of workspace: Identifier?, reason: String) async -> Bool?
+}
+
+/// A search for connections. Nil accepts any.
+public struct ConnectionFilter: Sendable {
+  /// A member sees one workspace, the operator of the instance all.
+  public var workspace: Identifier?
+  /// A visitor or an operator.
+  public var party: Identifier?
+  public var session: Identifier?
+  public var address: String?
+  public var id: Identifier?
+  public var isEnded: Bool?
+  /// Only connections that were opened before this one.
+  public var before: Identifier?
+  public var limit: Int
+
+  public init(workspace: Identifier?, limit: Int) {
+    self.workspace = workspace
+    self.limit = limit
+  }
+
+  public func accepts(_ record: ConnectionRecord) -> Bool {
+    if let workspace, record.party?.workspace != workspace { return false }
+    if let party, record.party?.id != party { return false }
+    if let session, !record.sessions.contains(session) { return false }
+    if let address, record.address != address { return false }
+    if let id, record.id != id { return false }
+    if let isEnded, (record.end != nil) != isEnded { return false }
+    if let before, record.id >= before { return false }
+    return true
+  }
+
+  /// The newest of the records, at most `limit`.
+  public func newest(of records: [ConnectionRecord]) -> [ConnectionRecord] {
+    Array(records.sorted { $0.id > $1.id }.prefix(limit))
+  }
+}

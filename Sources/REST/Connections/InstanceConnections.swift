@@ -1,0 +1,90 @@
+/// The connections of all workspaces, for the operator of the instance: `chirrup connections` at
+/// the listeners of `admin_listen`. The token is one that only a reader of the signing keys can
+/// issue (`TokenAuthority.issueForInstance`); the gateway admits clients of this machine only.
+import Directory
+import JSON
+import Primitives
+import Tokens
+
+extension API {
+  public static let instancePath = "/connections"
+
+  public func handleInstance(_ request: APIRequest) async -> APIResponse {
+    var response: APIResponse
+    do throws(Problem) {
+      response = try await instance(request)
+    } catch {
+      response = error.response()
+    }
+    response.headers.append(("Cache-Control", "no-store"))
+    return response
+  }
+
+  private func instance(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    let scheme = "Bearer "
+    guard let value = request.header("Authorization"), value.hasPrefix(scheme),
+      authenticator.tokens.isOfInstance(
+        Array(value.dropFirst(scheme.count).utf8), now: request.now)
+    else { throw .unauthenticated }
+    let parts = request.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    if parts.count == 1 { return try await listForInstance(request) }
+    guard let id = Identifier(String(parts[1])) else { throw .notFound }
+    let record = try await connectionForInstance(id)
+    switch (request.method, parts.count) {
+    case ("GET", 2): return .json(record.json)
+    case ("POST", 3) where parts[2] == "disconnect":
+      return try await disconnectForInstance(record, request)
+    default: throw .notFound
+    }
+  }
+
+  private func listForInstance(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    guard request.method == "GET" else { throw .wrongMethod(allowed: ["GET"]) }
+    let query = try QueryString(request.query)
+    let limit = Int(try query.int("limit", in: 1...Int64(APILimits.list)) ?? Int64(APILimits.list))
+    var filter = ConnectionFilter(workspace: try query.id("workspace"), limit: limit)
+    try filter.read(query)
+    filter.before = try query.id("before")
+    let found = try await findConnections(filter)
+    return .json(
+      [UInt8].object { json in
+        json.appendArray("connections", found) { $0.append(name: nil, to: &$1) }
+      })
+  }
+
+  private func connectionForInstance(_ id: Identifier) async throws(Problem) -> ConnectionRecord {
+    var filter = ConnectionFilter(workspace: nil, limit: 1)
+    filter.id = id
+    guard let record = try await findConnections(filter).first else {
+      throw .noSuchConnection
+    }
+    return record
+  }
+
+  private func disconnectForInstance(
+    _ record: ConnectionRecord, _ request: APIRequest
+  ) async throws(Problem) -> APIResponse {
+    let reason = try request.jsonObject().nonEmptyString(
+      "reason", bytesMax: APILimits.kickReasonBytes)
+    try await kick(
+      record, reason: reason, of: nil,
+      by: record.party.map { AuditActor.command(in: $0.workspace) })
+    return APIResponse(status: 204)
+  }
+}
+
+extension ConnectionRecord {
+  fileprivate var json: [UInt8] {
+    [UInt8].object { json in
+      json.appendKey("connection")
+      append(name: nil, to: &json)
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static let noSuchConnection = Problem(
+    status: 404, type: "not_found", title: "Not found",
+    detail: "This gateway has no open or recently ended connection with this id. Another gateway "
+      + "may have it.")
+}

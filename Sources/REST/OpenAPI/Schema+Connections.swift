@@ -1,0 +1,45 @@
+/// Schemas of connections.
+extension Schema {
+  private static let connection = object(
+    Dictionary(
+      uniqueKeysWithValues: ConnectionRecord.Field.allCases.map { ($0.rawValue, $0.schema) }
+        + [("name", text.orNull.described("The name of the visitor or operator."))])
+  ).named("Connection")
+
+  static let connections = page("connections", of: connection).named("Connections")
+  static let oneConnection = object(["connection": connection]).named("ConnectionAnswer")
+  static let disconnection = input(
+    optional: [
+      "reason": string(1...APILimits.kickReasonBytes)
+        .described("For the journal and the audit log; the client does not get it.")
+    ]
+  ).named("Disconnection")
+}
+
+extension ConnectionRecord.Field {
+  fileprivate var schema: Schema {
+    switch self {
+    case .id, .gateway: .id
+    case .workspace, .visitor, .operator_: .id.orNull
+    case .sessions: .array(of: .id)
+    case .address: .text
+    case .state: .word(ConnectionRecord.State.allCases.map(\.rawValue))
+    case .openedAt: .time
+    case .endedAt: .time.orNull
+    case .reason: .text.orNull
+    case .closedBy: Schema.word(["peer", "gateway", "network", "kick", "shutdown"]).orNull
+    case .code, .slow: .count.orNull
+    case .sessionCount, .loop, .duration, .bytesIn, .bytesOut, .messagesIn, .messagesOut: .count
+    }
+  }
+}
+
+extension [QueryParameter] {
+  static let connections: [QueryParameter] = [
+    QueryParameter(
+      name: "party", schema: .id.described("The id of a visitor or an operator.")),
+    QueryParameter(name: "session", schema: .id),
+    QueryParameter(name: "address", schema: .search(0)),
+    QueryParameter(name: "state", schema: .word(["open", "ended"])), .cursor, .limit,
+  ]
+}

@@ -1,0 +1,232 @@
+// The connections of the gateway that answers: open ones, those that ended recently, and why. An
+// administrator can disconnect a client, which connects again by itself.
+
+import { el, icon } from '../../shared/dom.js';
+import { sentence } from '../shell/rest.js';
+import { confirmed } from './fields.js';
+import { pane } from './pane.js';
+import { moment } from './times.js';
+
+const PAGE = 50; // connections of one request
+const BASE = '#/settings/connections';
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const REASON_MAX = 200;
+
+/** @type {[value: string, words: string][]} */
+const STATES = [['', 'All'], ['open', 'Open'], ['ended', 'Ended']];
+
+/**
+ * The close codes in words; the others have the reason of the gateway.
+ * @type {Record<number, string>}
+ */
+const ENDS = {
+  1000: 'Closed the chat', 1001: 'Left the page', 1005: 'Closed without a code',
+  1006: 'Network lost', 4000: 'Server restarted', 4003: 'Disconnected by an administrator',
+  4101: 'Too slow', 4102: 'No answer to ping', 4103: 'Too many or too fast', 4104: 'Overloaded',
+  4202: 'Token expired', 4203: 'Token not valid', 4204: 'Login ended', 4302: 'Blocked',
+};
+
+/** @type {Record<string, string>} */
+const SIDES = {
+  peer: 'by the client', gateway: 'by the gateway', network: 'by the network',
+  kick: 'by an administrator', shutdown: 'by a restart',
+};
+
+/** @param {ConnectionRow} row */
+const nameOf = ({ name, visitor, operator }) => name
+  || (visitor ? `Visitor ${visitor.slice(-4)}` : operator ? 'Former operator' : 'No token yet');
+
+/** @param {number} milliseconds */
+function span(milliseconds) {
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 60) return `${seconds}\u00a0s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}\u00a0min`;
+  return `${Math.floor(minutes / 60)}\u00a0h ${minutes % 60}\u00a0min`;
+}
+
+/** @param {ConnectionRow} row */
+function stateOf({ state, code, reason, slow_ms: slow }) {
+  if (state === 'open') return ['live', 'Open'];
+  if (state === 'slow') return ['slow', `Slow for ${span(slow ?? 0)}`];
+  const kind = code === 1006 || code === 4102 ? 'gap' : (code ?? 0) >= 4100 ? 'bad' : 'off';
+  return [kind, `${code} ${ENDS[code ?? 0] ?? reason ?? ''}`];
+}
+
+/** @param {number} count */
+const figure = (count) => count.toLocaleString();
+
+/** @param {ConnectionRow} row */
+function badge(row) {
+  const [kind, words] = stateOf(row);
+  return el('span.end-state', { 'data-kind': kind }, el('span.dot'), el('span', {}, words));
+}
+
+/** @param {ConnectionRow} row */
+function facts(row) {
+  const end = row.ended_at && [
+    ['Ended', moment(row.ended_at)], ['Reason', row.reason ?? ''],
+    ['Closed', SIDES[row.closed_by ?? ''] ?? ''],
+  ];
+  /** @type {(string | HTMLElement)[][]} */
+  const pairs = [
+    ['State', badge(row)], ['Role', row.operator ? 'Operator' : 'Visitor'],
+    ['Opened', moment(row.opened_at)], ...(end || []), ['Lasted', span(row.duration_ms)],
+    ['Address', row.address],
+    ['Messages', `${figure(row.messages_in)} in, ${figure(row.messages_out)} out`],
+    ['Bytes', `${figure(row.bytes_in)} in, ${figure(row.bytes_out)} out`],
+    ['Sessions', row.sessions.join(' ') + (row.session_count > row.sessions.length
+        ? ` and ${row.session_count - row.sessions.length} more` : '')],
+    ['Id', row.id], ['Gateway', row.gateway], ['Loop', String(row.loop)],
+  ];
+  return el('dl.facts', {},
+    ...pairs.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
+}
+
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @returns {Promise<import('./pane.js').SettingsPage>}
+ */
+export async function open(context) {
+  const page = new Connections(context);
+  await page.load();
+  return page;
+}
+
+class Connections {
+  #context;
+  #body = el('tbody');
+  #more = el('button.button', { type: 'button', hidden: true }, 'Show older ones');
+  #trouble = el('p.trouble-line', { role: 'alert', hidden: true });
+  #empty = el('div.empty', { hidden: true }, icon('ext'), el('b', {}, 'No connection'),
+    el('p', {}, 'Nobody matches. Older ends are in the gateway’s log.'));
+  #search = el('input.input', { type: 'search', maxlength: 200, placeholder: 'Id or address',
+    'aria-label': 'Search by the id of a visitor, operator or conversation, or by address' });
+  #table = el('table.log-table.connections', {},
+    el('thead', {}, el('tr', {}, ...['Since', 'Role', 'Who', 'Address', 'In / out', 'State'].map(
+      (name) => el('th', { scope: 'col' }, name)))), this.#body);
+  #state = '';
+  /** @type {string?} */
+  #cursor = null;
+
+  /** @param {import('./pane.js').SettingsContext} context */
+  constructor(context) {
+    this.#context = context;
+    this.aside = el('aside.stage.editor', { 'aria-label': 'Connection', hidden: true });
+    this.#more.onclick = () => this.#attempt(() => this.#append());
+    const reload = el('button.button.quiet', { type: 'button', click: () => this.#reload() },
+      icon('reload', 'small'), 'Refresh');
+    const form = el('form.connection-filters', { role: 'search',
+      submit: (event) => { event.preventDefault(); this.#reload(); } },
+      this.#search, this.#segments(), reload);
+    this.root = pane({
+      title: 'Connections',
+      lead: 'Open connections of this gateway, those that ended in the last 24 hours, and why.',
+      body: [form, this.#trouble,
+        el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': 'Connections' }, this.#table),
+        this.#empty, el('div', {}, this.#more)],
+    });
+  }
+
+  #segments() {
+    const buttons = STATES.map(([value, words]) => el('button', { type: 'button',
+      'aria-pressed': String(value === ''), click: () => {
+        this.#state = value;
+        buttons.forEach((button, at) => {
+          button.setAttribute('aria-pressed', String(STATES[at][0] === value));
+        });
+        this.#reload();
+      } }, words));
+    return el('div.segments', { role: 'group', 'aria-label': 'State' }, ...buttons);
+  }
+
+  #reload() { return this.#attempt(() => this.load()); }
+
+  /** @param {() => Promise<void>} work */
+  async #attempt(work) {
+    this.#trouble.hidden = true;
+    try { await work(); } catch (error) { this.#complain(error); }
+  }
+
+  /** @param {unknown} error */
+  #complain(error) {
+    this.#trouble.hidden = false;
+    this.#trouble.replaceChildren(icon('alert', 'small'), sentence(error));
+  }
+
+  async load() {
+    this.#cursor = null;
+    await this.#append(true);
+  }
+
+  /** @param {boolean=} isFirst */
+  async #append(isFirst = false) {
+    const words = this.#search.value.trim();
+    const query = { state: this.#state || null, cursor: this.#cursor, limit: PAGE };
+    const key = ID.test(words) ? 'party' : 'address';
+    let answer = await this.#get({ ...query, [key]: words || null });
+    // An id may also be that of a conversation.
+    if (key === 'party' && !answer.connections.length) {
+      answer = await this.#get({ ...query, session: words });
+    }
+    this.#cursor = answer.next_cursor;
+    if (isFirst) this.#body.replaceChildren();
+    this.#body.append(...answer.connections.map((row) => this.#row(row)));
+    this.#more.hidden = !this.#cursor;
+    this.#empty.hidden = this.#body.childElementCount > 0;
+    this.#table.hidden = !this.#empty.hidden;
+  }
+
+  /** @param {Query} query */
+  #get(query) { return this.#context.rest.get('connections', query); }
+
+  /** @param {ConnectionRow} row */
+  #row(row) {
+    return el('tr', {},
+      el('td', {}, el('time.num', { datetime: row.opened_at }, moment(row.opened_at)),
+        el('small.meta', {}, span(row.duration_ms))),
+      el('td', {}, row.operator ? 'Operator' : 'Visitor'),
+      el('td', {}, el('a', { href: `${BASE}/${row.id}`, dir: 'auto' }, nameOf(row))),
+      el('td', {}, el('span.num', {}, row.address)),
+      el('td.num', {}, `${figure(row.messages_in)} / ${figure(row.messages_out)}`),
+      el('td.wrap', {}, badge(row)));
+  }
+
+  /** @param {string} id '' for none */
+  async show(id) {
+    this.aside.hidden = !id;
+    this.#context.level(id ? 2 : 1);
+    if (id) await this.#attempt(() => this.#open(id));
+  }
+
+  /** @param {string} id */
+  async #open(id) {
+    const { connection: row } = await this.#context.rest.get(`connections/${id}`);
+    const name = nameOf(row);
+    const reason = el('input.input', { id: 'kick-reason', maxlength: REASON_MAX, dir: 'auto' });
+    const said = el('p.hint', { role: 'status' });
+    const kick = confirmed(
+      'Disconnect',
+      `Disconnect ${name}? The client connects again within seconds and misses nothing.`,
+      async () => {
+        try {
+          const words = reason.value.trim();
+          await this.#context.rest.post(`connections/${id}/disconnect`,
+            words ? { reason: words } : {});
+          await this.#open(id);
+          await this.load();
+        } catch (error) { said.textContent = sentence(error); }
+      },
+    );
+    this.aside.replaceChildren(el('div.editor-place', {},
+      el('header.pane-head', {},
+        el('a.icon-button.up', { href: BASE, 'aria-label': 'Back' }, icon('back')),
+        el('div.pane-title', {}, el('h2', { dir: 'auto' }, name)),
+        el('a.icon-button', { href: BASE, 'aria-label': 'Close' }, icon('x'))),
+      el('div.settings', {}, facts(row),
+        !row.ended_at && el('div.field', {},
+          el('label', { for: 'kick-reason' }, 'Reason (for the audit log)'), reason,
+          el('p.hint', {}, 'To keep a visitor out, block them in the conversation.'),
+          kick, said))));
+  }
+}
