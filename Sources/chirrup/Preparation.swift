@@ -46,7 +46,7 @@ struct Preparation {
     let connection = settings.migrationsURL == nil ? owner : try BlockingConnection(url)
     try checkLogin(connection)
     if let warning = try DatabaseRoles(Migrator(connection)).loginWarning() {
-      Terminal.note("warning: \(warning)")
+      Terminal.note("warning: \(warning.problem); \(warning.remedy)")
     }
     if try StoredData.renewIfRestored(connection) {
       Terminal.note(
@@ -64,7 +64,7 @@ struct Preparation {
   /// Throws if row security or missing privileges would refuse the gateway's statements.
   private static func checkLogin(_ connection: BlockingConnection) throws {
     if let fault = try DatabaseRoles(Migrator(connection)).loginFault() {
-      throw CommandFailure(fault)
+      throw CommandFailure("\(fault.problem); \(fault.remedy)")
     }
   }
 

@@ -108,6 +108,7 @@ beside "shared port" ./shared_port.sh
 beside "installed" ./installed.sh
 beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
+beside "doctor" ./doctor.sh
 beside "held loop" ./held.sh
 join
 if $full; then
