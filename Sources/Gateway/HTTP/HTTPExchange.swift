@@ -150,7 +150,8 @@ struct HTTPExchange {
     deadline = now.advanced(byMilliseconds: HTTPLimits.idleMilliseconds)
   }
 
-  /// Likewise, but the connection is closed at the end of this time only. Nothing is read meanwhile.
+  /// Likewise, but the connection is closed at the end of this time only. Nothing is read until
+  /// then.
   mutating func hold(milliseconds: Int64, now: Instant) {
     isKeptAlive = false
     finish(now: now)

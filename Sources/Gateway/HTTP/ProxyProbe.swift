@@ -5,9 +5,9 @@ import Primitives
 import Synchronization
 import Wire
 
-/// Shows `chirrup doctor` how a request arrives here, so that it can compare that with what it sent
-/// to `public_url`: which fields a proxy in between has changed, and whether it passes the answer on
-/// while it is still written.
+/// Shows `chirrup doctor` how a request arrives here, so that it can compare that with the request
+/// that it sent to `public_url`: which fields a proxy in between has changed, and whether the proxy
+/// passes the answer on while it is still written.
 ///
 /// Only `POST /probe` at `admin_listen` gives a token, so that no stranger gets an answer.
 final class ProxyProbe: Sendable {

@@ -39,8 +39,9 @@ enum CommitFigures {
       // Without synchronous_commit there is nothing to measure; `durability` reports that.
       try connection.execute(
         script: """
-          BEGIN; SET LOCAL statement_timeout = 5000; SELECT set_config('synchronous_commit', 'local',
-            true) WHERE current_setting('synchronous_commit') = 'off';
+          BEGIN; SET LOCAL statement_timeout = 5000;
+          SELECT set_config('synchronous_commit', 'local', true)
+            WHERE current_setting('synchronous_commit') = 'off';
           SELECT pg_logical_emit_message(true, 'chirrup doctor', 'commit')
           """)
       let begin = SystemClock.now()

@@ -108,7 +108,8 @@ enum Listeners {
     return "process \(process)\(name)"
   }
 
-  /// Opens a listener for a moment: ports below 1024 and addresses of other machines fail only then.
+  /// Opens a listener for a moment: ports below 1024 and addresses of other machines fail only
+  /// then.
   private static func bindable(_ address: ListenAddress) -> Finding {
     let host = address.host == "localhost" ? "127.0.0.1" : address.host
     guard let ip = IPAddress(host) else { return .unusable("it is not an IP address") }
