@@ -123,8 +123,8 @@ let package = Package(
       name: "chirrup",
       dependencies: [
         "Gateway", "Migrator", "DataRetention", "EmbeddedPostgres", "Settings", "Tokens",
-        "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "Kernel", "Wire",
-        "Journal", "Chat", "JSON", "Primitives",
+        "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "HTTPClient", "Kernel",
+        "Wire", "Journal", "Chat", "JSON", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),

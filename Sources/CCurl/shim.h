@@ -51,6 +51,58 @@ static inline int chirrup_curl_callbacks(CURL *easy, void *owner, curl_opensocke
   return failures == 0;
 }
 
+/// Connects, and over https completes and verifies TLS, but sends nothing: curl_easy_send and curl_easy_recv do then.
+/// `authority` is a PEM file of certificates to trust instead of the system's, or NULL; `reason` has CURL_ERROR_SIZE bytes.
+static inline CURLcode chirrup_curl_connect(CURL *easy, const char *url, const char *authority, int verifies,
+                                            long milliseconds, char *reason) {
+  int failures = 0;
+  failures += curl_easy_setopt(easy, CURLOPT_URL, url) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_PROXY, "") != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verifies ? 1L : 0L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verifies ? 2L : 0L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, reason) != CURLE_OK;
+  if (authority) failures += curl_easy_setopt(easy, CURLOPT_CAINFO, authority) != CURLE_OK;
+#if LIBCURL_VERSION_NUM >= 0x075500
+  failures += curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK;
+#else
+  failures += curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS)) != CURLE_OK;
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+  failures += curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) != CURLE_OK;
+#endif
+  return failures == 0 ? curl_easy_perform(easy) : CURLE_FAILED_INIT;
+}
+
+static inline void chirrup_curl_forget_reason(CURL *easy) { curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL); }
+
+/// The socket of chirrup_curl_connect, or -1.
+static inline int chirrup_curl_socket(CURL *easy) {
+  curl_socket_t number = CURL_SOCKET_BAD;
+  return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &number) == CURLE_OK ? (int)number : -1;
+}
+
+/// The local address as text, and its port; NULL if there is none.
+static inline const char *chirrup_curl_local(CURL *easy, long *port) {
+  char *address = NULL;
+  curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, port);
+  return curl_easy_getinfo(easy, CURLINFO_LOCAL_IP, &address) == CURLE_OK ? address : NULL;
+}
+
+/// When the server's certificate expires, in seconds since 1970; -1 without one.
+static inline int64_t chirrup_curl_expiry(CURL *easy) {
+  struct curl_certinfo *chain = NULL;
+  if (curl_easy_getinfo(easy, CURLINFO_CERTINFO, &chain) != CURLE_OK || !chain || chain->num_of_certs < 1) return -1;
+  for (struct curl_slist *line = chain->certinfo[0]; line; line = line->next)
+    if (strncmp(line->data, "Expire date:", 12) == 0) return (int64_t)curl_getdate(line->data + 12, NULL);
+  return -1;
+}
+
 static inline void chirrup_curl_limit(CURLM *multi, long connections, long kept) {
   curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, kept);

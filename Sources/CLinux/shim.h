@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <malloc.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -40,6 +41,7 @@ extern int pipe2(int descriptors[2], int flags);
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 extern int pthread_setname_np(pthread_t thread, const char *name);
+extern int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *limit);
 extern const char *strerrorname_np(int number);
 extern const char *strerrordesc_np(int number);
 // Macros and globals that Swift does not import.

@@ -107,6 +107,25 @@ static inline size_t chirrup_dns_names(const X509 *certificate, char *text, size
   return used;
 }
 
+/// Whether clients that trust the system's authorities, or those of a PEM file, trust the context's chain: X509_V_OK or
+/// the reason.
+static inline int chirrup_chain_error(SSL_CTX *context, const char *authority) {
+  int code = X509_V_ERR_UNSPECIFIED;
+  STACK_OF(X509) *chain = NULL;
+  X509_STORE *store = X509_STORE_new();
+  X509_STORE_CTX *verification = X509_STORE_CTX_new();
+  SSL_CTX_get0_chain_certs(context, &chain);
+  if (store && verification &&
+      (authority ? X509_STORE_load_file(store, authority) : X509_STORE_set_default_paths(store)) == 1 &&
+      X509_STORE_CTX_init(verification, store, SSL_CTX_get0_certificate(context), chain) == 1) {
+    X509_STORE_CTX_set_default(verification, "ssl_server");
+    code = X509_verify_cert(verification) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(verification);
+  }
+  X509_STORE_CTX_free(verification);
+  X509_STORE_free(store);
+  return code;
+}
+
 /// Whether a key is one of the curve P-256, by its name: parameters that are written out are refused.
 static inline int chirrup_is_p256(const EVP_PKEY *key) {
   char name[32];

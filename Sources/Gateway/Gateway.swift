@@ -154,12 +154,21 @@ public enum Gateway {
 
   /// Descriptors besides those of clients: PostgreSQL, webhooks and the log; `ExpensiveReaders`;
   /// and each loop's epoll, mailbox, listeners and connections to PostgreSQL.
-  private static func ownDescriptors(_ settings: Settings) -> Int {
+  public static func ownDescriptors(_ settings: Settings) -> Int {
     114 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
   }
 
+  /// Connections to PostgreSQL: a writer and a reader of each loop, `ExpensiveReaders`, and one of
+  /// the webhooks.
+  public static func databaseConnections(_ settings: Settings) -> Int {
+    2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 1
+  }
+
+  /// The number of loops of these settings on this machine.
+  public static func loopCount(_ settings: Settings) -> Int { GatewayOptions.loopCount(settings) }
+
   /// The gateway does not start with fewer connections.
-  private static let connectionsLeast = 16
+  public static let connectionsLeast = 16
 
   /// Lowers the limit of connections to the available descriptors: a refusal with 503 is better
   /// than clients that wait in the kernel's queue.

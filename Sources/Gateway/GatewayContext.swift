@@ -23,6 +23,7 @@ final class GatewayContext: Sendable {
   let admission: Admission
   let proxies: Proxies
   let hosts: Hosts
+  let probe = ProxyProbe()
   /// The value of Strict-Transport-Security; nil if the settings turn it off.
   let transportSecurity: String?
   /// Nil without TLS.

@@ -116,7 +116,7 @@ extension HTTPClient {
   private let raw: UnsafeMutableRawPointer
 
   /// Initialises libcurl once per process.
-  private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   init(connectionsMax: Int) {
     guard MultiHandle.isReady, let made = unsafe curl_multi_init() else {

@@ -10,6 +10,13 @@ public enum DescriptorLimit {
     return result == 0 ? Int(clamping: limit.rlim_cur) : 0
   }
 
+  /// The limit that `raise` would set.
+  public static var most: Int {
+    var limit = rlimit()
+    // SAFETY: as above.
+    return unsafe getrlimit(resource, &limit) == 0 ? Int(clamping: limit.rlim_max) : 0
+  }
+
   /// Raises the soft limit to the hard one and returns the limit that is in force.
   @discardableResult
   public static func raise() -> Int {

@@ -29,4 +29,21 @@ import CLinux
     // SAFETY: initialised in `init`.
     while unsafe sem_wait(storage) == -1 && chirrup_errno() == EINTR {}
   }
+
+  /// Likewise, for at most this time of the monotonic clock.
+  ///
+  /// - Returns: whether there was a signal.
+  public func wait(milliseconds: Int64) -> Bool {
+    var limit = timespec()
+    // SAFETY: `limit` is written during the call. It fails only for unknown clocks.
+    _ = unsafe clock_gettime(CLOCK_MONOTONIC, &limit)
+    let nanoseconds = Int64(limit.tv_nsec) + milliseconds % 1_000 * 1_000_000
+    limit.tv_sec += Int(milliseconds / 1_000 + nanoseconds / 1_000_000_000)
+    limit.tv_nsec = Int(nanoseconds % 1_000_000_000)
+    while true {
+      // SAFETY: initialised in `init`; the limit is read during the call.
+      if unsafe sem_clockwait(storage, CLOCK_MONOTONIC, &limit) == 0 { return true }
+      if chirrup_errno() != EINTR { return false }
+    }
+  }
 }

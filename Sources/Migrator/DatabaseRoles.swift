@@ -289,7 +289,7 @@ public struct DatabaseRoles {
 
   /// A warning for the administrator if row security does not bind this connection's user; nil if
   /// it does. Needs the current schema.
-  public func loginWarning() throws(MigrationFailure) -> String? {
+  public func loginWarning() throws(MigrationFailure) -> Finding? {
     let rows = try migrator.run(
       Query(
         """
@@ -304,15 +304,17 @@ public struct DatabaseRoles {
       return nil
     }
     let role = rows.bool(0, 2) == true ? "" : "chirrup migrate repair --yes; "
-    return "the gateway logs in as \(user), which \(reason), so that row security does not bind "
-      + "it; as a superuser: \(role)CREATE ROLE chirrup_app LOGIN PASSWORD '…' IN ROLE "
-      + "chirrup_gateway; then set database_url to this login and migrations_url to \(user) "
-      + "(config/DATABASE.md)"
+    return Finding(
+      problem: "the gateway logs in as \(user), which \(reason), so that row security does not "
+        + "bind it",
+      remedy: "as a superuser: \(role)CREATE ROLE chirrup_app LOGIN PASSWORD '…' IN ROLE "
+        + "chirrup_gateway; then set database_url to this login and migrations_url to \(user) "
+        + "(config/DATABASE.md)")
   }
 
   /// The reason why this connection's user cannot serve, and the remedy; nil if it can, or if the
   /// tables do not exist yet.
-  public func loginFault() throws(MigrationFailure) -> String? {
+  public func loginFault() throws(MigrationFailure) -> Finding? {
     let rows = try migrator.run(
       Query(
         """
@@ -323,8 +325,10 @@ public struct DatabaseRoles {
           AND (c.relforcerowsecurity OR NOT pg_has_role(c.relowner, 'USAGE'))
         """))
     guard !rows.isEmpty, let user = rows.text(0, 0) else { return nil }
-    return "the gateway logs in as \(user), which is not a member of chirrup_gateway, so that it "
-      + "may not read or write the tables; as a superuser: GRANT chirrup_gateway TO \(user)"
+    return Finding(
+      problem: "the gateway logs in as \(user), which is not a member of chirrup_gateway, so that "
+        + "it may not read or write the tables",
+      remedy: "as a superuser: GRANT chirrup_gateway TO \(user)")
   }
 
   /// Whether this connection's user can apply migrations: it may create tables in the schema.

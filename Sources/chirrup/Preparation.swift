@@ -52,7 +52,7 @@ struct Preparation {
     let connection = settings.migrationsURL == nil ? owner : try BlockingConnection(url)
     try checkLogin(connection)
     if let warning = try DatabaseRoles(Migrator(connection)).loginWarning() {
-      log.warning(warning)
+      log.warning("\(warning.problem); \(warning.remedy)")
     }
     if try StoredData.renewIfRestored(connection) {
       log.note(
@@ -70,7 +70,7 @@ struct Preparation {
   /// Throws if row security or missing privileges would refuse the gateway's statements.
   private static func checkLogin(_ connection: BlockingConnection) throws {
     if let fault = try DatabaseRoles(Migrator(connection)).loginFault() {
-      throw CommandFailure(fault)
+      throw CommandFailure("\(fault.problem); \(fault.remedy)")
     }
   }
 

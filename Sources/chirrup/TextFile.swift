@@ -5,6 +5,8 @@ import Kernel
 enum TextFile {
   /// The largest file in bytes; a migration is far smaller.
   static let bytesMax = 4 * 1024 * 1024
+  /// The largest table of the kernel: a connection is a line of 150 bytes in /proc/net/tcp.
+  static let tableBytesMax = 256 * 1024 * 1024
 
   /// The names of the files in a folder, sorted, without hidden ones.
   static func names(in folder: String) throws -> [String] {
@@ -15,7 +17,7 @@ enum TextFile {
     }
   }
 
-  static func read(_ path: String) throws -> String {
+  static func read(_ path: String, bytesMax: Int = bytesMax) throws -> String {
     // SAFETY: the path is copied into a C string for the call.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw CommandFailure("cannot read \(path): \(reason())") }
@@ -29,7 +31,7 @@ enum TextFile {
       if count == 0 { return String(decoding: text, as: UTF8.self) }
       text += buffer[..<count]
     }
-    throw CommandFailure("\(path) is larger than \(bytesMax) bytes, the limit for a migration")
+    throw CommandFailure("\(path) is larger than \(bytesMax) bytes, the limit for such a file")
   }
 
   static func reason() -> String {

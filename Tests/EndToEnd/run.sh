@@ -109,6 +109,7 @@ beside "installed" ./installed.sh
 beside "package" ./package.sh
 beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
+beside "doctor" ./doctor.sh
 beside "held loop" ./held.sh
 beside "service manager" ./service.sh
 beside "socket activation" ./activation.sh

@@ -10,8 +10,13 @@ import Testing
     "REST": ["Routing/Idempotency.swift"],
     // The table `gateways`, and notifications between gateways.
     "Gateway": ["Peers/Peers.swift"],
-    // Example conversations.
-    "chirrup": ["DemoData.swift", "DemoDataCommand.swift"],
+    // Example conversations; and PostgreSQL's own catalogues and settings, which no target owns.
+    "chirrup": [
+      "DemoData.swift", "DemoDataCommand.swift", "Doctor/BloatCheck.swift",
+      "Doctor/ClockCheck.swift", "Doctor/CommitTimeCheck.swift", "Doctor/DatabaseCheck.swift",
+      "Doctor/DatabaseConnectionsCheck.swift", "Doctor/DurabilityCheck.swift",
+      "Doctor/TimeZonesCheck.swift",
+    ],
   ]
 
   @Test(

@@ -32,6 +32,8 @@ struct HTTPExchange {
   var isBusy = false
   /// The connection is closed when the output is sent.
   var isClosing = false
+  /// The output is complete, and the connection stays open until the deadline: see `ProxyProbe`.
+  private(set) var isHeld = false
   /// Whether the present request allows another one on its connection.
   var isKeptAlive = false
   /// The present request is HEAD: the response has no body.
@@ -146,6 +148,15 @@ struct HTTPExchange {
     isBusy = false
     isClosing = !isKeptAlive
     deadline = now.advanced(byMilliseconds: HTTPLimits.idleMilliseconds)
+  }
+
+  /// Likewise, but the connection is closed at the end of this time only. Nothing is read until
+  /// then.
+  mutating func hold(milliseconds: Int64, now: Instant) {
+    isKeptAlive = false
+    finish(now: now)
+    isHeld = true
+    deadline = now.advanced(byMilliseconds: milliseconds)
   }
 
   /// `count` bytes of the output were sent. After the last one the time limit of the next request

@@ -107,6 +107,10 @@ struct HTTPServer {
       answer(
         socket, APIResponse(status: 204, headers: [("Allow", "GET, HEAD, POST, OPTIONS")]),
         &sockets, &metrics, turn)
+    } else if head.path.hasPrefix(ProxyProbe.path), head.method == .get, !head.wantsWebSocket,
+      context.probe.admits(head.path, now: turn.now)
+    {
+      showRequest(socket, head, &sockets, turn)
     } else if head.wantsWebSocket && head.method != .get {
       refuse(
         socket, .upgrade, 400, "upgrade of another method", "Only GET can upgrade to WebSocket.",
@@ -168,6 +172,19 @@ struct HTTPServer {
       }
       context.mailboxes[loop].post(.response(socket: id, response))
     }
+  }
+
+  /// Answers a request of `chirrup doctor`, see `ProxyProbe`.
+  private mutating func showRequest(
+    _ socket: SocketIndex, _ head: RequestHead, _ sockets: inout SocketTable, _ turn: Turn
+  ) {
+    let peer = sockets[socket].caller.peer
+    sockets[socket].exchange.output += ProxyProbe.response(
+      head, peer: peer, client: context.proxies.client(of: peer.ip, head),
+      isTrusted: context.proxies.contains(peer.ip),
+      isSecure: sockets[socket].isSecure || context.proxies.isSecure(peer.ip, head), at: turn.wall)
+    sockets[socket].exchange.hold(milliseconds: ProxyProbe.heldMilliseconds, now: turn.now)
+    unsent.append(sockets.id(at: socket))
   }
 
   // MARK: Messages of REST requests
@@ -252,6 +269,11 @@ struct HTTPServer {
     if !sockets[socket].exchange.output.isEmpty || sockets[socket].hasUnsent {
       // The peer must read its response before the gateway reads more requests.
       sockets.watch(socket, .write, epoll)
+      return false
+    }
+    if sockets[socket].exchange.isHeld {
+      // `sweep` closes it.
+      sockets.watch(socket, [], epoll)
       return false
     }
     if sockets[socket].exchange.isClosing {

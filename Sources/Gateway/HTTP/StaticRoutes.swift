@@ -1,3 +1,4 @@
+import Kernel
 import REST
 import Settings
 import Webhooks
@@ -28,10 +29,22 @@ enum StaticRoutes {
     operationsAnswer(head, context, hasMetrics: true) ?? notFound
   }
 
-  /// Probes and metrics; nil for other paths.
+  /// A token for `chirrup doctor`, see `ProxyProbe`.
+  private static func probeAnswer(_ head: RequestHead, _ context: GatewayContext) -> APIResponse {
+    guard head.method == .post else {
+      return HTTPResponse.problem(
+        405, "This path supports POST only.", headers: [("Allow", "POST")])
+    }
+    let token = context.probe.issue(now: SystemClock.now())
+    return HTTPResponse.text(
+      201, "{\"path\":\"\(ProxyProbe.path)\(token)\"}\n", type: "application/json")
+  }
+
+  /// Probes and metrics, and on an admin listener tokens of the doctor; nil for other paths.
   private static func operationsAnswer(
     _ head: RequestHead, _ context: GatewayContext, hasMetrics: Bool
   ) -> APIResponse? {
+    if hasMetrics, head.path == ProxyProbe.issuePath { return probeAnswer(head, context) }
     guard
       head.path == "/healthz" || head.path == "/readyz" || hasMetrics && head.path == metricsPath
     else { return nil }

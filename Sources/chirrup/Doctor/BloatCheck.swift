@@ -1,0 +1,35 @@
+/// Whether vacuum keeps up: dead rows make tables larger and statements slower.
+import Postgres
+
+extension DoctorCheck {
+  static let bloat = DoctorCheck(
+    name: "bloat", symptom: "tables grow and statements get slower, week by week",
+    remedy: "VACUUM (ANALYZE) the table; then see that autovacuum is on, and that no old "
+      + "transaction or replication slot holds it back (pg_stat_activity, pg_replication_slots)"
+  ) { examination in
+    try examination.reading { connection in
+      let rows = try connection.run(
+        Query(
+          """
+          SELECT relname::text, n_dead_tup, n_live_tup,
+            coalesce(to_char(greatest(last_autovacuum, last_vacuum) AT TIME ZONE 'UTC',
+              'YYYY-MM-DD HH24:MI "UTC"'), 'never')
+          FROM pg_stat_user_tables WHERE schemaname = current_schema()
+            AND n_dead_tup > $1::int8 AND n_dead_tup * 100 > n_live_tup * $2::int8
+          ORDER BY n_dead_tup DESC LIMIT 5
+          """, [.int(BloatFigures.deadRowsMin), .int(BloatFigures.deadPercentMin)]))
+      let tables = (0..<rows.count).map { row in
+        "\(rows.text(row, 0) ?? ""): \(rows.int(row, 1) ?? 0) dead rows beside "
+          + "\(rows.int(row, 2) ?? 0), last vacuum \(rows.text(row, 3) ?? "")"
+      }
+      return tables.isEmpty
+        ? .ok("no large table has many dead rows") : .warning(tables.joined(separator: "; "))
+    }
+  }
+}
+
+enum BloatFigures {
+  /// Autovacuum begins at 20 % by default; below these numbers it is only about to.
+  static let deadRowsMin: Int64 = 20_000
+  static let deadPercentMin: Int64 = 40
+}

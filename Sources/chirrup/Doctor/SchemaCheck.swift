@@ -1,0 +1,30 @@
+/// Whether the schema is that of this version.
+import Migrator
+import Settings
+
+extension DoctorCheck {
+  static let schema = DoctorCheck(
+    name: "schema", symptom: "the gateway does not start: migrations are pending, or unknown",
+    remedy: "chirrup migrate up"
+  ) { examination in
+    try examination.reading { connection in
+      let plan = try Migrator(connection).status()
+      if !plan.newer.isEmpty {
+        return .failure(
+          "a newer chirrup has migrated the database: \(plan.newer.joined(separator: ", "))",
+          mend: "install that version of chirrup, or a newer one")
+      }
+      if !plan.strays.isEmpty {
+        return .failure(
+          "unknown migrations are recorded: \(plan.strays.joined(separator: ", "))",
+          mend: "chirrup migrate repair")
+      }
+      guard let first = plan.pending.first else {
+        return .ok("all \(plan.lines.count) migrations are applied")
+      }
+      let text = "\(plan.pending.count) migrations are pending; the first is \(first)"
+      if examination.facts.gatewayAnswers || !examination.settings.migrate { return .failure(text) }
+      return .warning(text + "; the next start applies them")
+    }
+  }
+}
