@@ -28,7 +28,7 @@ at_once() {
 prepare() {
   require_swift
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
-    strace valgrind binutils mmdebstrap testssl.sh sslscan nginx-light haproxy
+    strace valgrind binutils mmdebstrap buildah testssl.sh sslscan nginx-light haproxy
   resolve_swift_packages && install_python_packages && install_chromium && install_node
 }
 

@@ -4,31 +4,7 @@
 # user, and a visitor's message is acknowledged. Status 77: such a system cannot be made here.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
-
-not_here() {
-  printf 'not tried: %s\n' "$*"
-  exit 77
-}
-
-# The words behind `apt-get install` on the line of README.md that names what the program needs.
-needed_packages() {
-  sed -n 's/^apt-get install --no-install-recommends \([a-z0-9.+ -]*\)\( *#.*\)\?$/\1/p' "$root/README.md"
-}
-
-# The distribution's own sources as apt has them here, a line of sources.list for each part.
-package_sources() {
-  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' "Origin: $1" |
-    sort --unique
-}
-
-make_system() {
-  local codename
-  # shellcheck source=/dev/null
-  codename=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
-  mmdebstrap --quiet --variant=minbase --format=directory \
-    --keyring=/usr/share/keyrings --include="$(needed_packages | tr ' ' ',')" "$codename" \
-    "$bare" - <"$work/sources" >"$work/mmdebstrap.log" 2>&1
-}
+. "$folder/bare_system.sh"
 
 # Before a command: as nobody, with an environment of its own. Swift reads a program's arguments in /proc, which is
 # mounted for the command only.
@@ -42,13 +18,8 @@ library_paths() {
 }
 
 new_folder
-[ "$(id -u)" = 0 ] || not_here "only root may make a system and enter it"
-command -v mmdebstrap >/dev/null || not_here "there is no mmdebstrap"
-origin=$(. /etc/os-release && printf '%s' "${ID^}")
-package_sources "$origin" >"$work/sources"
-[ -s "$work/sources" ] || not_here "apt knows no package source of $origin"
 bare=$work/bare
-make_system || not_here "the system could not be made: $(tail -n 3 "$work/mmdebstrap.log")"
+make_system directory "$bare" "$(needed_packages | tr ' ' ',')"
 
 check "README.md names the packages that it needs" [ -n "$(needed_packages)" ]
 check "the system has no Swift" [ -z "$(find "$bare" -iname '*libswift*' -print -quit)" ]

@@ -106,6 +106,7 @@ beside "pgbouncer" ./pgbouncer.sh
 beside "fail-over" ./failover.sh
 beside "shared port" ./shared_port.sh
 beside "installed" ./installed.sh
+beside "container" ./container.sh
 beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
 beside "held loop" ./held.sh
