@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-de7211b55d.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-c86351dfe8.js"
+#embed "console-49d161225d.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-c86351dfe8.js.gz"
+#embed "console-49d161225d.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-c86351dfe8.js.br"
+#embed "console-49d161225d.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-c86351dfe8.js.map"
+#embed "console-49d161225d.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-c86351dfe8.js.map.gz"
+#embed "console-49d161225d.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-c86351dfe8.js.map.br"
+#embed "console-49d161225d.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-c86351dfe8.js",
+    {"/assets/console-49d161225d.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-c86351dfe8.js.map",
+    {"/assets/console-49d161225d.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
