@@ -30,6 +30,8 @@ public final class API: Sendable {
   let requestLimits: RequestLimits
   let expensiveCalls: ExpensiveCalls
   let callsInFlight = CallsInFlight()
+  let refusals = RefusalCounts()
+  let unreadableSecrets: UnreadableSecrets
   public let cachedSettings: CachedSettings
   /// A thread for work that would block a loop: compiling patterns, and matching them.
   public let patterns = JobThread(name: "patterns")
@@ -55,6 +57,7 @@ public final class API: Sendable {
     newVisitors = RateLimiter(options.rates.newVisitors, limit: "workspace")
     requestLimits = RequestLimits(options.rates)
     expensiveCalls = ExpensiveCalls(runningMax: options.expensivePerWorkspace)
+    unreadableSecrets = UnreadableSecrets(report: options.report)
     cachedSettings = CachedSettings(database)
   }
 
@@ -102,6 +105,7 @@ public final class API: Sendable {
     do throws(Problem) {
       return try await run(route, request, parameters)
     } catch {
+      refusals.note(error, route)
       return error.response()
     }
   }
