@@ -30,7 +30,6 @@ public final class API: Sendable {
   let requestLimits: RequestLimits
   let expensiveCalls: ExpensiveCalls
   let callsInFlight = CallsInFlight()
-  let refusals = RefusalCounts()
   let unreadableSecrets: UnreadableSecrets
   public let cachedSettings: CachedSettings
   /// A thread for work that would block a loop: compiling patterns, and matching them.
@@ -105,7 +104,7 @@ public final class API: Sendable {
     do throws(Problem) {
       return try await run(route, request, parameters)
     } catch {
-      refusals.note(error, route)
+      requestLimits.refusals.note(error, route)
       return error.response()
     }
   }

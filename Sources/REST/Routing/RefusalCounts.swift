@@ -73,7 +73,7 @@ final class RefusalCounts: Sendable {
 extension API {
   public var metrics: APIMetrics {
     var metrics = APIMetrics()
-    metrics.refused = refusals.all
+    metrics.refused = requestLimits.refusals.all
     (metrics.expensiveRunning, metrics.expensiveWaiting, metrics.expensiveWaited) =
       expensiveCalls.figures
     return metrics
