@@ -118,13 +118,13 @@ extension Engine {
     /// Shown in `welcome.node`.
     public var node: StaticString
     public var compression: CompressionOptions
-    /// The quotas of visitors over all loops; nil: no limits.
-    public var quotas: QuotaLedger?
+    /// The quotas of visitors, as this loop counts them.
+    public var quotas: QuotaTable.Configuration
 
     public init(
       connectionsMax: Int, sessionsMax: Int, recentBytesMax: Int? = nil,
       node: StaticString, compression: CompressionOptions = CompressionOptions(),
-      quotas: QuotaLedger? = nil
+      quotas: QuotaTable.Configuration = QuotaTable.Configuration()
     ) {
       self.connectionsMax = connectionsMax
       self.sessionsMax = sessionsMax

@@ -21,7 +21,6 @@ final class GatewayContext: Sendable {
   let maintenance: Maintenance
   let peers: Peers
   let admission: Admission
-  let quotas: QuotaLedger
   let proxies: Proxies
   let hosts: Hosts
   /// The value of Strict-Transport-Security; nil if the settings turn it off.
@@ -101,9 +100,6 @@ final class GatewayContext: Sendable {
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
     admission = Admission(settings)
-    quotas = QuotaLedger(
-      settings.limits.quotas, loopCount: loopCount,
-      accountsMax: QuotaTable.entriesMaxDefault * loopCount)
     proxies = Proxies(settings)
     hosts = Hosts(settings)
     metrics = MetricsRegistry(loopCount: loopCount)

@@ -41,7 +41,6 @@ final class World {
     loops count: Int = 1, sessionsMax: Int = 1000, recentBytesMax: Int? = nil,
     quotas: QuotaTable.Configuration = QuotaTable.Configuration()
   ) {
-    let ledger = QuotaLedger(quotas, loopCount: count)
     for index in 0..<count {
       loops.append(
         Loop(
@@ -49,7 +48,7 @@ final class World {
             loop: index, loopCount: count,
             configuration: Engine.Configuration(
               connectionsMax: 1000, sessionsMax: sessionsMax, recentBytesMax: recentBytesMax,
-              node: "test", quotas: ledger), now: now, wall: wall)))
+              node: "test", quotas: quotas), now: now, wall: wall)))
     }
     members["operator"] = Member(
       person: clerk, workspace: workspace, sessions: [],
