@@ -28,8 +28,8 @@ at_once() {
 prepare() {
   require_swift
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
-    strace valgrind binutils mmdebstrap testssl.sh sslscan nginx-light haproxy faketime dpkg-dev debhelper help2man \
-    lintian
+    strace valgrind binutils mmdebstrap buildah testssl.sh sslscan nginx-light haproxy faketime dpkg-dev \
+    debhelper help2man lintian
   resolve_swift_packages && install_python_packages && install_chromium && install_node && unpack_glewlwyd
 }
 

@@ -14,7 +14,7 @@ public enum IdentitySecrets {
 
   /// A secret as it is stored.
   public struct Stored: Sendable, Equatable {
-    var id: Identifier
+    public var id: Identifier
     /// Nil: in clear, from before they were encrypted.
     var keyID: String?
     var bytes: [UInt8]

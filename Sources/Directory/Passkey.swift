@@ -162,18 +162,11 @@ extension Passkey {
     }
   }
 
-  public enum Removal: String, Sendable {
-    case done
-    /// It is the account's last factor, and may not be removed.
-    case last
-    case none
-  }
-
   /// Removes a passkey of the operator who is the actor. With the last factor the recovery codes
   /// go.
   public static func remove(
-    _ id: Identifier, mayBeLast: Bool, by actor: AuditActor
-  ) -> Statement<Removal> {
+    _ id: Identifier, by actor: AuditActor
+  ) -> Statement<SecondFactor.Removal> {
     Statement(
       Query(
         """
@@ -184,7 +177,8 @@ extension Passkey {
           FROM passkeys WHERE id = $4::uuid AND operator_id = $2::uuid
         ), removed AS (
           DELETE FROM passkeys k USING target t
-          WHERE k.id = t.id AND (NOT t.is_last OR $5::boolean) RETURNING k.id
+          WHERE k.id = t.id AND NOT (t.is_last AND \(SecondFactor.isRequired("$2::uuid")))
+          RETURNING k.id
         ), emptied AS (
           DELETE FROM second_factors f USING target t, removed r
           WHERE f.operator_id = t.operator_id AND t.is_last
@@ -196,11 +190,9 @@ extension Passkey {
         )
         SELECT CASE WHEN EXISTS (SELECT FROM removed) THEN 'done'
           WHEN EXISTS (SELECT FROM target) THEN 'last' ELSE 'none' END
-        """, actor.parameters + [.uuid(id), .bool(mayBeLast)]
-      ).after(.account(actor.id))
-    ) { rows in
-      rows.isEmpty ? .none : rows.text(0, 0).flatMap { Removal(rawValue: $0) } ?? .none
-    }
+        """, actor.parameters + [.uuid(id)]
+      ).after(.factorRules(for: actor.id), .account(actor.id))
+    ) { $0.text(0, 0).flatMap { SecondFactor.Removal(rawValue: $0) } ?? .none }
   }
 
   public enum Use: String, Sendable {

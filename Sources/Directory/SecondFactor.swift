@@ -38,6 +38,17 @@ public enum SecondFactor {
     "(\(hasApp(account)) OR \(hasPasskey(account)))"
   }
 
+  /// The SQL condition that a workspace of the account requires a second factor: the text of the
+  /// setting `security`, as `WorkspaceSettings` writes it.
+  static func isRequired(_ account: SQL) -> SQL {
+    """
+    EXISTS (SELECT FROM memberships m JOIN system_settings s
+      ON s.workspace_id = m.workspace_id AND s.key = 'security'
+        AND s.value ~ '"require_second_factor" *: *true'
+      WHERE m.operator_id = \(account))
+    """
+  }
+
   /// Where a secret is stored, for `SecretBox`.
   public static func place(of operator: Identifier) -> String { "totp:\(`operator`)" }
 
@@ -190,9 +201,15 @@ public enum SecondFactor {
     ) { !$0.isEmpty }
   }
 
-  /// Removes the app of the operator who is the actor; false if there is none, or if it may not be
-  /// the last factor and is. With the last factor the recovery codes go.
-  public static func removeApp(mayBeLast: Bool, by actor: AuditActor) -> Statement<Bool> {
+  public enum Removal: String, Sendable {
+    case done
+    /// It is the account's last factor, and a workspace of the account requires one.
+    case last
+    case none
+  }
+
+  /// Removes the app of the operator who is the actor. With the last factor the recovery codes go.
+  public static func removeApp(by actor: AuditActor) -> Statement<Removal> {
     Statement(
       Query(
         """
@@ -203,16 +220,19 @@ public enum SecondFactor {
         ), removed AS (
           DELETE FROM second_factors
           WHERE operator_id = $2::uuid AND secret IS NOT NULL AND NOT \(hasPasskey("$2::uuid"))
-            AND $4::boolean
+            AND NOT \(isRequired("$2::uuid"))
           RETURNING operator_id
+        ), gone AS (
+          SELECT operator_id FROM cleared UNION ALL SELECT operator_id FROM removed
+        ), noted AS (
+          INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
+          SELECT $1::uuid, $2::uuid, $3::text, 'second_factor.removed', operator_id FROM gone
         )
-        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
-        SELECT $1::uuid, $2::uuid, $3::text, 'second_factor.removed', operator_id
-        FROM (SELECT operator_id FROM cleared UNION ALL SELECT operator_id FROM removed) gone
-        RETURNING true
-        """, actor.parameters + [.bool(mayBeLast)]
-      ).after(.account(actor.id))
-    ) { !$0.isEmpty }
+        SELECT CASE WHEN EXISTS (SELECT FROM gone) THEN 'done'
+          WHEN \(hasApp("$2::uuid")) THEN 'last' ELSE 'none' END
+        """, actor.parameters
+      ).after(.factorRules(for: actor.id), .account(actor.id))
+    ) { $0.text(0, 0).flatMap { Removal(rawValue: $0) } ?? .none }
   }
 
   public enum Reset: String, Sendable {

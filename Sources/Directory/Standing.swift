@@ -1,6 +1,6 @@
 /// Whether the claims of a token still hold. The gateway checks them before it accepts a
 /// connection, and again after a revocation. The rows of operators and visitors decide;
-/// `revocations` names the subjects to check again, and the visitors who were erased.
+/// `revocations` names the subjects to check again, and the visitors who were erased of late.
 public import Postgres
 public import Primitives
 
@@ -18,11 +18,21 @@ public enum Standing {
     }
   }
 
+  /// Why the claims of a subject do not hold.
+  public enum Exclusion: String, Sendable {
+    /// The operator's login has ended.
+    case ended
+    /// The visitor was blocked, or erased within the last 25 hours.
+    case banned
+    /// The workspace has no such visitor.
+    case unknown
+  }
+
   /// Subjects of one statement.
   public static let checkedMax = 512
 
-  /// Those of the first `checkedMax` subjects whose claims do not hold any longer.
-  public static func shutOut(of subjects: [Subject]) -> Statement<Set<Subject>> {
+  /// Those of the first `checkedMax` subjects whose claims do not hold.
+  public static func shutOut(of subjects: [Subject]) -> Statement<[Subject: Exclusion]> {
     let subjects = Array(subjects.prefix(checkedMax))
     var visitors: [(id: Identifier, workspace: Identifier, place: Int)] = []
     for (place, subject) in subjects.enumerated() {
@@ -38,11 +48,14 @@ public enum Standing {
         ]
       )
     ) { rows in
-      Set(
-        (0..<rows.count).compactMap { row in
-          guard let isVisitor = rows.bool(row, 0), let place = rows.int(row, 1) else { return nil }
-          return subjects[isVisitor ? places[Int(place)] : Int(place)]
-        })
+      var found: [Subject: Exclusion] = [:]
+      for row in 0..<rows.count {
+        guard let exclusion = rows.text(row, 0).flatMap({ Exclusion(rawValue: $0) }),
+          let place = rows.int(row, 1)
+        else { continue }
+        found[subjects[exclusion == .ended ? Int(place) : places[Int(place)]]] = exclusion
+      }
+      return found
     }
   }
 
@@ -65,9 +78,8 @@ public enum Standing {
   }
 
   /// `LIMIT 1` makes each subquery one index lookup; `EXISTS` lets the planner read whole tables.
-  /// The owner of a conversation from another system has no row in `visitors`.
   private static let shutOutSQL: SQL = """
-    SELECT false, l.place::bigint
+    SELECT 'ended', l.place::bigint
     FROM jsonb_to_recordset($1::jsonb) AS l (
       place integer, operator uuid, workspace uuid, role text, session text, credential text)
     WHERE NOT coalesce((
@@ -80,12 +92,15 @@ public enum Standing {
         SELECT s.operator_id = l.operator FROM operator_sessions s
         WHERE s.token_hash = decode(l.session, 'hex') LIMIT 1), false)
     UNION ALL
-    SELECT true, v.place - 1
-    FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS v (workspace, id, place)
-    WHERE coalesce(
-      (SELECT x.banned_at IS NOT NULL FROM visitors x
-        WHERE x.id = v.id AND x.workspace_id = v.workspace LIMIT 1),
-      (SELECT true FROM revocations r WHERE r.subject_id = v.id LIMIT 1), false)
+    SELECT v.exclusion, v.place - 1
+    FROM (
+      SELECT v.place, coalesce(
+        (SELECT CASE WHEN x.banned_at IS NULL THEN '' ELSE 'banned' END FROM visitors x
+          WHERE x.id = v.id AND x.workspace_id = v.workspace LIMIT 1),
+        (SELECT 'banned' FROM revocations r WHERE r.subject_id = v.id LIMIT 1),
+        'unknown') AS exclusion
+      FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS v (workspace, id, place)) AS v
+    WHERE v.exclusion <> ''
     """
 
   /// Revocations of one read; if there are more, all connections are checked again.

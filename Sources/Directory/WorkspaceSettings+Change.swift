@@ -43,7 +43,8 @@ extension WorkspaceSettings {
         actor.parameters + [
           .json(JSONValue.array(rows).text), .text(origins?.joined(separator: "\n")),
           .bool(changesOrigins),
-        ]))
+        ]
+      ).after(.factorRule(of: actor.workspace)))
   }
 
   /// A statement that PostgreSQL refuses if it does not know the time zone.

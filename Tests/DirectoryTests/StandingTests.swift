@@ -15,8 +15,16 @@ import Testing
         credential: credential))
   }
 
+  private func exclusion(
+    of subject: Standing.Subject, _ place: Workplace
+  ) async throws -> Standing.Exclusion? {
+    let found = try await place.database.ask(Standing.shutOut(of: [subject]))
+    #expect(found.keys.allSatisfy { $0 == subject })
+    return found[subject]
+  }
+
   private func isShutOut(_ subject: Standing.Subject, _ place: Workplace) async throws -> Bool {
-    try await place.database.ask(Standing.shutOut(of: [subject])) == [subject]
+    try await exclusion(of: subject, place) != nil
   }
 
   /// A login with its cookie's hash and the credential of its password.
@@ -88,19 +96,23 @@ import Testing
     #expect(try await isShutOut(.login(stolen), place))
   }
 
-  @Test("a visitor is shut out while blocked and after being erased, others are not")
+  @Test("a visitor is shut out while blocked, after being erased, and if there is none")
   func visitors() async throws {
     let place = try await Workplace()
     let id = Workplace.identifier()
     let subject = Standing.Subject.visitor(id, workspace: place.id)
-    #expect(try await !isShutOut(subject, place), "a visitor of another system has no row")
+    #expect(try await exclusion(of: subject, place) == .unknown)
     _ = try await place.database.ask(Visitor.create(id: id, workspace: place.id, name: "Ada"))
+    #expect(try await !isShutOut(subject, place))
+    let elsewhere = try await Workplace()
+    #expect(
+      try await exclusion(of: .visitor(id, workspace: elsewhere.id), place) == .unknown)
     for isBlocked in [true, false] {
       let changed = try await place.database.ask(
         Visitor.setBlocked(
           id, isBlocked, by: place.actor, now: Workplace.now))
       #expect(changed == true)
-      #expect(try await isShutOut(subject, place) == isBlocked)
+      #expect(try await exclusion(of: subject, place) == (isBlocked ? .banned : nil))
     }
     _ = try await place.database.ask(VisitorData.lockOut(id, workspace: place.id, by: .command))
     #expect(try await isShutOut(subject, place))
@@ -113,8 +125,11 @@ import Testing
   func many() async throws {
     let place = try await Workplace()
     let strange = login(place, role: #"a","role":"agent"#)
-    let visitors = (0..<100).map { _ in
-      Standing.Subject.visitor(Workplace.identifier(), workspace: place.id)
+    var visitors: [Standing.Subject] = []
+    for _ in 0..<100 {
+      let id = Workplace.identifier()
+      _ = try await place.database.ask(Visitor.create(id: id, workspace: place.id, name: ""))
+      visitors.append(.visitor(id, workspace: place.id))
     }
     let blocked = Workplace.identifier()
     _ = try await place.database.ask(Visitor.create(id: blocked, workspace: place.id, name: ""))
@@ -122,8 +137,10 @@ import Testing
       Visitor.setBlocked(blocked, true, by: place.actor, now: Workplace.now))
     let bad = Standing.Subject.visitor(blocked, workspace: place.id)
     let subjects = [strange] + visitors + [bad, login(place)]
-    #expect(try await place.database.ask(Standing.shutOut(of: subjects)) == [strange, bad])
-    #expect(try await place.database.ask(Standing.shutOut(of: [])) == [])
+    #expect(
+      try await place.database.ask(Standing.shutOut(of: subjects))
+        == [strange: .ended, bad: .banned])
+    #expect(try await place.database.ask(Standing.shutOut(of: [])) == [:])
   }
 
   @Test("a revocation is found by reads from before its transaction ended, until it is forgotten")

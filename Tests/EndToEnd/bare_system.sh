@@ -1,5 +1,4 @@
-# A bare system of this machine's release, made from this machine's own package sources. Sourced after lib.sh by the tests
-# that install the release.
+# Makes bare systems of this machine's release, from this machine's own package sources. Sourced after lib.sh.
 
 not_here() {
   printf 'not tried: %s\n' "$*"
@@ -17,9 +16,10 @@ package_sources() {
     sort --unique
 }
 
-# make_system [PACKAGE…]: into the folder `bare`, with the packages of README.md and these.
+# make_system directory|tar TARGET [PACKAGE…]: the smallest system with these packages.
 make_system() {
-  local codename packages origin
+  local format=$1 target=$2 codename origin
+  shift 2
   [ "$(id -u)" = 0 ] || not_here "only root may make a system and enter it"
   command -v mmdebstrap >/dev/null || not_here "there is no mmdebstrap"
   # shellcheck source=/dev/null
@@ -28,10 +28,7 @@ make_system() {
   origin=$(. /etc/os-release && printf '%s' "${ID^}")
   package_sources "$origin" >"$work/sources"
   [ -s "$work/sources" ] || not_here "apt knows no package source of $origin"
-  bare=$work/bare
-  packages="$(needed_packages) $*"
-  mmdebstrap --quiet --variant=minbase --format=directory --dpkgopt=force-unsafe-io \
-    --keyring=/usr/share/keyrings --include="$(printf '%s' "$packages" | xargs | tr ' ' ',')" "$codename" \
-    "$bare" - <"$work/sources" >"$work/mmdebstrap.log" 2>&1 ||
+  mmdebstrap --quiet --variant=minbase --format="$format" --dpkgopt=force-unsafe-io --keyring=/usr/share/keyrings \
+    ${1:+--include="$(printf '%s' "$*" | tr ' ' ',')"} "$codename" "$target" - <"$work/sources" >"$work/mmdebstrap.log" 2>&1 ||
     not_here "the system could not be made: $(tail -n 3 "$work/mmdebstrap.log")"
 }

@@ -18,7 +18,9 @@ library_paths() {
 }
 
 new_folder
-make_system
+bare=$work/bare
+# shellcheck disable=SC2046
+make_system directory "$bare" $(needed_packages)
 
 check "README.md names the packages that it needs" [ -n "$(needed_packages)" ]
 check "the system has no Swift" [ -z "$(find "$bare" -iname '*libswift*' -print -quit)" ]

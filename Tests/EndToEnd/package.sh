@@ -64,7 +64,9 @@ command -v dpkg-buildpackage dh help2man >/dev/null || not_here "the packages ar
 build_packages &
 building=$!
 pids+=("$building")
-make_system systemd-sysv postgresql
+bare=$work/bare
+# shellcheck disable=SC2046
+make_system directory "$bare" $(needed_packages) systemd-sysv postgresql
 wait "$building" || die "the packages: $(tail -n 5 "$work/package.log")"
 check "the checksums are those of the packages, the components and the licences" \
   bash -c 'cd "$0" && sha256sum --check --quiet --strict SHA256SUMS && [ "$(wc -l <SHA256SUMS)" = 4 ]' "$work/packages"

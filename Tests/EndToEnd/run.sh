@@ -107,6 +107,7 @@ beside "fail-over" ./failover.sh
 beside "shared port" ./shared_port.sh
 beside "installed" ./installed.sh
 beside "package" ./package.sh
+beside "container" ./container.sh
 beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
 beside "doctor" ./doctor.sh

@@ -303,12 +303,29 @@ class SigninRun(Run):
                         self.options.database], check=True, capture_output=True)
         expect(page.get_by_text("Your session ended.")).to_be_visible()
         self.promise("so does the command line")
+        base, self.base = self.base, self.base.replace("127.0.0.1", "localhost")
+        other = self.page(self.context(1440, 900))
+        device, number = self.authenticator(other)
+        self.enter(other)
+        expect(other.get_by_role("img", name="QR code of the key")).to_be_visible()
+        self.looks(other, "login-passkey-offered")
+        device.send("WebAuthn.setUserVerified", {"authenticatorId": number, "isUserVerified": False})
+        other.get_by_role("button", name="Use a passkey instead").click()
+        expect(other.get_by_text("No passkey was used. Try again, or use another way.")).to_be_visible()
+        device.send("WebAuthn.setUserVerified", {"authenticatorId": number, "isUserVerified": True})
+        other.get_by_role("button", name="Use a passkey instead").click()
+        expect(other.get_by_role("list", name="Recovery codes").get_by_role("listitem")).to_have_count(10)
+        other.get_by_role("button", name="I have saved them").click()
+        expect(other.get_by_role("heading", name="Security", exact=True)).to_be_visible()
+        expect(other.get_by_role("region", name="Passkeys").get_by_role("listitem")).to_have_count(1)
+        self.base = base
+        self.promise("at a host name the page offers a passkey as well, which is enough")
         found = self.sql("SELECT string_agg(actor || ' ' || action, ', ' ORDER BY id) FROM audit_log WHERE target_id = "
                          f"(SELECT id FROM operators WHERE email = '{member}') AND action LIKE 'second_factor%'")
         self.promise(f"the audit log has it all ({found})", found == (
             "operator second_factor.added, operator second_factor.removed, operator second_factor.added, "
             "operator second_factor.reset, operator second_factor.added, command second_factor.reset"))
-        for each in (page, boss):
+        for each in (page, boss, other):
             each.context.close()
 
     def sql(self, text: str) -> str:

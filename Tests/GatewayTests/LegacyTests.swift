@@ -67,9 +67,11 @@ struct LegacyTests {
       "SELECT content FROM chats WHERE workspace_id = $1 ORDER BY created_at, id", [.uuid(busy)])
     #expect(bodies == old)
 
-    // The widget's access: the owner of the workspace owns the session.
+    // The widget's access: the owner of the workspace owns the session, and is a visitor only
+    // with a row of their own.
     let session = try #require(Identifier(id))
     let owner = try #require(Identifier("a0000000-0000-4000-8000-000000000001"))
+    _ = try connection.run(Visitor.create(id: owner, workspace: busy, name: "").query)
     let visitor = try gateway.tokens.issue(
       .visitor(id: owner, workspace: busy, sessions: [session], name: ""), lifetimeSeconds: 600,
       now: WallTime(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))

@@ -7,6 +7,7 @@ import Postgres
 import Primitives
 import Synchronization
 import Testing
+import Tokens
 
 @testable import Gateway
 
@@ -169,6 +170,42 @@ struct ShutOutTests {
     case .demoted: (mika.token, "PATCH", member, #"{"role":"agent"}"#)
     case .newPassword: (mika.token, "PATCH", member, #"{"password":"a quite new password"}"#)
     default: (mika.token, "POST", "auth/logout", "")
+    }
+  }
+
+  @Test("a visitor who does not exist gets 4203; one who is deleted is closed within a second")
+  func nobody() async throws {
+    let nodes = try await Nodes()
+    defer { nodes.stop() }
+    let (here, there) = (nodes.here, nodes.there)
+    let nobody = Principal.visitor(
+      id: RunningGateway.makeID(), workspace: here.workspace,
+      sessions: [try here.visitor().session], name: "Nobody")
+    // Connections begin on either loop, so some move before they are confirmed.
+    for _ in 0..<4 {
+      let token = try here.tokens.issue(
+        nobody, lifetimeSeconds: 600, now: SystemClock.wallTime()
+      ).token
+      let client = try SocketClient(port: here.port)
+      try client.say(#"{"type":"hello","ref":1,"token":"\#(token)"}"#)
+      #expect(try client.hearTheEnd() == 4203)
+      #expect(!client.heard.contains { $0.contains(#""welcome""#) })
+    }
+    // Deleted while connected to the other gateway, and later, when the revocation is forgotten.
+    let visit = try here.visitor()
+    let visitor = try here.owner(of: visit.session)
+    let old = try SocketClient(port: there.port)
+    try old.say(#"{"type":"hello","ref":1,"token":"\#(visit.token)"}"#)
+    _ = try old.hear(#""welcome""#)
+    let begin = SystemClock.now()
+    try here.run(Query("DELETE FROM visitors WHERE id = $1", [.uuid(visitor)]))
+    #expect(try old.hearTheEnd() == 4302)
+    #expect(SystemClock.now().milliseconds(since: begin) < 1_000)
+    try here.run(Query("DELETE FROM revocations WHERE subject_id = $1", [.uuid(visitor)]))
+    for gateway in [here, there] {
+      let late = try SocketClient(port: gateway.port)
+      try late.say(#"{"type":"hello","ref":1,"token":"\#(visit.token)"}"#)
+      #expect(try late.hearTheEnd() == 4203)
     }
   }
 

@@ -2,6 +2,7 @@
 /// reads of the thread clock.
 import Kernel
 import Primitives
+import REST
 import Synchronization
 import Testing
 
@@ -100,7 +101,7 @@ private final class Order: Sendable {
     loop.turn(microseconds: 40_500, working: 30_000)
     var figures = LoopMetrics()
     figures.turns = loop.meter
-    let text = PrometheusText.text([LoopMetrics(), figures], DeliveryMetrics())
+    let text = PrometheusText.text([LoopMetrics(), figures], DeliveryMetrics(), APIMetrics())
     for line in [
       #"chirrup_loop_stall_seconds_bucket{loop="0",le="+Inf"} 0"#,
       #"chirrup_loop_stall_seconds_bucket{loop="1",le="0.001"} 1"#,

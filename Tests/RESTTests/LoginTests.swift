@@ -383,7 +383,7 @@ import Tokens
     func good() async throws -> [Int] {
       let subjects = logins.map { Standing.Subject.login($0) }
       let shutOut = try await world.database.ask(Standing.shutOut(of: subjects))
-      return subjects.indices.filter { !shutOut.contains(subjects[$0]) }
+      return subjects.indices.filter { shutOut[subjects[$0]] == nil }
     }
     #expect(try await good() == [0, 2])
     #expect(try await world.database.ask(Standing.shutOut(of: [])).isEmpty)

@@ -48,6 +48,41 @@ import Testing
     #expect(try await world.call("GET", me, now: later(10)).status == 429)
   }
 
+  @Test("refusals count for the metrics, by limit and by who may use the route")
+  func refusals() async throws {
+    let world = try await world {
+      $0.requestsOfMember = APIOptions.Rate(burst: 1, perMinute: 6)
+      $0.widgetTokens = APIOptions.Rate(burst: 1, perMinute: 6)
+    }
+    func counts() -> [String] {
+      world.api.metrics.refused.filter { $0.count > 0 }
+        .map { "\($0.limit) \($0.routes) \($0.count)" }
+    }
+    _ = try await world.call("GET", me)
+    _ = try await world.call("GET", "/api/v1/admin/nothing")
+    #expect(counts() == [])
+    for _ in 1...2 { #expect(try await world.call("GET", me).status == 429) }
+    let body = #"{"workspace":"\#(world.workspace.publicKey)"}"#
+    for status in [200, 429] {
+      let answer = await world.send(
+        "POST", "/api/v1/widget/token", [("Content-Type", "application/json")], body)
+      #expect(answer.status == status)
+    }
+    #expect(counts() == ["member member 2", "address widget 1"])
+    // The series are a closed list.
+    #expect(world.api.metrics.refused.count == 40)
+  }
+
+  @Test("every limit that a refusal names has a series of its own")
+  func limits() {
+    let names = RefusalCounts.Limit.allCases.map(\.rawValue)
+    #expect(names.contains(Problem.tooManyExpensive.limit ?? ""))
+    #expect(names.contains(Problem.tooManyConversations(1).limit ?? ""))
+    for subject in ["member", "key", "visitor", "workspace"] {
+      #expect(RequestLimits.Subject(rawValue: subject) != nil && names.contains(subject))
+    }
+  }
+
   @Test("a member's tokens share one limit")
   func tokens() async throws {
     let world = try await world { $0.requestsOfMember = APIOptions.Rate(burst: 2, perMinute: 6) }
@@ -191,6 +226,7 @@ import Testing
         begin(number, of: 1, by: 1)
         await until { limit.counts(of: owner(1)).waiting == Int(number) - 1 }
       }
+      #expect(limit.figures == (1, 2, 2))
       begin(4, of: 1, by: 2)
       await until { limit.counts(of: owner(1)).waiting == 3 }
       begin(9, of: 2, by: 3)
@@ -206,6 +242,7 @@ import Testing
     }
     #expect(limit.counts(of: owner(1)) == (0, 0))
     #expect(limit.counts(of: owner(2)) == (0, 0))
+    #expect(limit.figures == (0, 0, 3))
   }
 
   @Test("so many calls of one caller run or wait; one more is refused, another caller's is not")

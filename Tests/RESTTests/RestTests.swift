@@ -81,7 +81,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
   private func isShutOut(_ world: World, _ path: String) async throws -> Bool {
     let id = try #require(Identifier(String(path.suffix(Identifier.textByteCount))))
     let subject = Standing.Subject.visitor(id, workspace: world.workspace.id)
-    return try await world.database.ask(Standing.shutOut(of: [subject])) == [subject]
+    return try await world.database.ask(Standing.shutOut(of: [subject])) == [subject: .banned]
   }
 
   @Test("a visitor is read, changed, blocked and unblocked; each block is an event")

@@ -131,6 +131,44 @@ struct VisitorWorld {
     #expect(count.int(0, 0) == 0)
   }
 
+  @Test("a gateway without the key of an identity secret says so once, until it has the key again")
+  func lackingKey() async throws {
+    var options = APIOptions()
+    options.secrets = SecretBox(configured: ["one"], signingKey: [1])
+    let test = try await VisitorWorld(options)
+    let world = test.world
+    let lines = Mutex<[String]>([])
+    options.secrets = SecretBox(configured: ["another"], signingKey: [1])
+    options.report = { line in lines.withLock { $0.append(line) } }
+    let lacking = API(
+      database: world.database, sessions: world.sessions, tokens: world.tokens, options: options)
+    func enter(_ identity: String, _ api: API) async -> Answer {
+      let body = #"{"workspace":"\#(world.workspace.publicKey)","identity":"\#(identity)"}"#
+      return Answer(
+        await api.handle(
+          APIRequest(
+            method: "POST", path: "/api/v1/widget/token", query: "", headers: [],
+            body: Array(body.utf8), peer: "192.0.2.1", now: World.now, isSecure: false)))
+    }
+    let identity = test.identity(#""sub":"7""#)
+    #expect(await enter(identity, world.api).status == 200)
+    for _ in 1...3 { #expect(await enter(identity, lacking).problem == "bad_identity") }
+    let first = lines.withLock { $0 }
+    #expect(first.count == 1)
+    #expect(first[0].contains("\(world.workspace.id)") && first[0].contains("credentials_key"))
+    #expect(first[0].contains("chirrup identity rotate") && !first[0].contains(test.secret))
+    // A further secret that it cannot decrypt, then none any more.
+    let owner = try await world.member(.owner)
+    _ = try await world.call("POST", "/api/v1/admin/identity-secrets", as: owner, json: "{}")
+    for _ in 1...2 { _ = await enter(identity, lacking) }
+    #expect(lines.withLock { $0.count == 2 && $0[1].hasPrefix("now other identity secrets") })
+    try world.database.asOwner(
+      Query(
+        "DELETE FROM identity_secrets WHERE workspace_id = $1::uuid", [.uuid(world.workspace.id)]))
+    for _ in 1...2 { _ = await enter(identity, lacking) }
+    #expect(lines.withLock { $0.count == 3 && $0[2].hasSuffix("can be decrypted again") })
+  }
+
   @Test("simultaneous devices with one identity are one visitor")
   func race() async throws {
     let test = try await VisitorWorld()

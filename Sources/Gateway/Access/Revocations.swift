@@ -166,8 +166,8 @@ struct Revocations {
 
   /// Welcomes or refuses the checked connections. Without an answer they are checked again.
   mutating func finishTokenChecks(
-    _ shutOut: Set<Standing.Subject>?, _ engine: inout Engine, _ sockets: borrowing SocketTable,
-    now: Instant
+    _ shutOut: [Standing.Subject: Standing.Exclusion]?, _ engine: inout Engine,
+    _ sockets: borrowing SocketTable, now: Instant
   ) {
     let checks = settleTokenChecks(isAnswered: shutOut != nil)
     guard let shutOut else {
@@ -175,14 +175,15 @@ struct Revocations {
       return
     }
     for check in checks where sockets.contains(check.socket) {
-      let isGood = !shutOut.contains(check.subject)
-      switch (check.step, check.subject) {
-      case (.arrival, _) where isGood: engine.settle(check.connection)
-      case (.hello(let member), let subject) where isGood:
-        if case .login(let login) = subject { note(login, of: check.socket) }
+      if let exclusion = shutOut[check.subject] {
+        engine.verified(check.connection, .failure(exclusion.refusal))
+        continue
+      }
+      switch check.step {
+      case .arrival: engine.settle(check.connection)
+      case .hello(let member):
+        if case .login(let login) = check.subject { note(login, of: check.socket) }
         engine.verified(check.connection, .success(member))
-      case (_, .login): engine.verified(check.connection, .failure(.revoked))
-      case (_, .visitor): engine.verified(check.connection, .failure(.banned))
       }
     }
   }
@@ -224,7 +225,7 @@ struct Revocations {
 
   /// Closes connections of revoked users. Without an answer the same users are checked again.
   mutating func finishRecheck(
-    of count: Int, _ shutOut: Set<Standing.Subject>?, _ engine: inout Engine,
+    of count: Int, _ shutOut: [Standing.Subject: Standing.Exclusion]?, _ engine: inout Engine,
     _ sockets: borrowing SocketTable, now: Instant
   ) {
     isRecheckInFlight = false
@@ -244,18 +245,19 @@ struct Revocations {
   }
 
   private mutating func revoke(
-    _ shutOut: Set<Standing.Subject>, _ engine: inout Engine, _ sockets: borrowing SocketTable
+    _ shutOut: [Standing.Subject: Standing.Exclusion], _ engine: inout Engine,
+    _ sockets: borrowing SocketTable
   ) {
-    for (socket, login) in logins where shutOut.contains(.login(login)) {
+    for (socket, login) in logins where shutOut[.login(login)] != nil {
       logins[socket] = nil
       guard sockets.contains(socket), case .webSocket(let connection) = sockets[socket.index].phase
       else { continue }
       engine.revoke(connection, .revoked)
     }
-    let ids = Set(shutOut.map(\.id))
-    for (connection, member) in engine.connections.visitors(in: ids)
-    where shutOut.contains(.visitor(member.person.id, workspace: member.workspace)) {
-      engine.revoke(connection, .banned)
+    let ids = Set(shutOut.keys.map(\.id))
+    for (connection, member) in engine.connections.visitors(in: ids) {
+      let subject = Standing.Subject.visitor(member.person.id, workspace: member.workspace)
+      if let exclusion = shutOut[subject] { engine.revoke(connection, exclusion.refusal) }
     }
   }
 
@@ -301,5 +303,16 @@ struct Revocations {
       + limits.map(\.countdown)
     for countdown in countdowns + done { countdown.giveUp() }
     self = Revocations()
+  }
+}
+
+extension Standing.Exclusion {
+  /// REST answers the same three 401, 403 and 401.
+  fileprivate var refusal: TokenRefusal {
+    switch self {
+    case .ended: .revoked
+    case .banned: .banned
+    case .unknown: .invalid
+    }
   }
 }

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import Primitives
+import REST
 import Webhooks
 
 /// `/metrics`: the metrics of all loops in the Prometheus text format, version 0.0.4.
@@ -8,7 +9,9 @@ struct PrometheusText {
   private let loops: [LoopMetrics]
   private var text = ""
 
-  static func text(_ loops: [LoopMetrics], _ webhooks: DeliveryMetrics) -> String {
+  static func text(
+    _ loops: [LoopMetrics], _ webhooks: DeliveryMetrics, _ api: APIMetrics
+  ) -> String {
     var metrics = PrometheusText(loops: loops)
     metrics.gauges()
     metrics.stalls()
@@ -17,6 +20,7 @@ struct PrometheusText {
     metrics.batches()
     metrics.outcomes()
     metrics.deliveries(webhooks)
+    metrics.requests(api)
     return metrics.text
   }
 
@@ -167,6 +171,23 @@ struct PrometheusText {
     family(
       "webhooks_failed_total", "counter", "Deliveries that failed after the last attempt.",
       [("", webhooks.failed)])
+  }
+
+  private mutating func requests(_ api: APIMetrics) {
+    family(
+      "rest_refused_total", "counter",
+      "REST requests answered 429, by the exceeded limit and by who may use the route.",
+      api.refused.map { (#"{limit="\#($0.limit)",routes="\#($0.routes)"}"#, $0.count) })
+    family(
+      "rest_expensive_running", "gauge",
+      "REST requests with statements that read much, in progress.",
+      [("", UInt64(api.expensiveRunning))])
+    family(
+      "rest_expensive_waiting", "gauge", "REST requests that wait for their turn to read much.",
+      [("", UInt64(api.expensiveWaiting))])
+    family(
+      "rest_expensive_waited_total", "counter",
+      "REST requests that had to wait for their turn to read much.", [("", api.expensiveWaited)])
   }
 
   private mutating func batches() {

@@ -56,7 +56,9 @@ enum StaticRoutes {
       return HTTPResponse.text(isReady ? 200 : 503, json + "\n", type: "application/json")
     default:
       return HTTPResponse.text(
-        200, PrometheusText.text(context.metrics.read(), context.deliveries.metrics),
+        200,
+        PrometheusText.text(
+          context.metrics.read(), context.deliveries.metrics, context.api.metrics),
         type: "text/plain; version=0.0.4; charset=utf-8")
     }
   }

@@ -15,8 +15,8 @@ struct PendingQueries {
     case generation
     case origins
     case presence
-    case tokenChecks(Statement<Set<Standing.Subject>>)
-    case recheck(Statement<Set<Standing.Subject>>, count: Int)
+    case tokenChecks(Statement<[Standing.Subject: Standing.Exclusion]>)
+    case recheck(Statement<[Standing.Subject: Standing.Exclusion]>, count: Int)
     case revocations(Statement<Standing.Revoked>)
     case notification
     case catchUp

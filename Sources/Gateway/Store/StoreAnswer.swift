@@ -10,9 +10,9 @@ enum StoreAnswer {
   /// The workspaces with a new operator.
   case presence([Identifier]?)
   /// The revoked ones among the subjects of waiting tokens.
-  case tokenChecks(Set<Standing.Subject>?)
+  case tokenChecks([Standing.Subject: Standing.Exclusion]?)
   /// The revoked ones among `count` connected subjects.
-  case recheck(count: Int, Set<Standing.Subject>?)
+  case recheck(count: Int, [Standing.Subject: Standing.Exclusion]?)
   case revocations(Standing.Revoked?)
   /// Whether the other gateways were notified.
   case notified(Bool)

@@ -58,6 +58,8 @@ final class ExpensiveCalls: Sendable {
   private let runningMax: Int
   private let now: @Sendable () -> Instant
   private let lines = Mutex<[Owner: Line]>([:])
+  /// Requests that had to wait, since the start.
+  private let waited = Atomic<UInt64>(0)
 
   init(runningMax: Int, now: @escaping @Sendable () -> Instant = { SystemClock.now() }) {
     self.runningMax = runningMax
@@ -84,6 +86,14 @@ final class ExpensiveCalls: Sendable {
     lines.withLock { ($0[owner]?.running ?? 0, $0[owner]?.waiting ?? 0) }
   }
 
+  /// For the metrics: running and waiting requests of all owners, and those that had to wait.
+  var figures: (running: Int, waiting: Int, waited: UInt64) {
+    let (running, waiting) = lines.withLock { lines in
+      lines.values.reduce((0, 0)) { ($0.0 + $1.running, $0.1 + $1.waiting) }
+    }
+    return (running, waiting, waited.load(ordering: .relaxed))
+  }
+
   /// Nil: it waits.
   private func enter(_ owner: Owner, _ caller: Identifier, _ waiter: Waiter) -> Outcome? {
     lines.withLock { lines in
@@ -99,6 +109,7 @@ final class ExpensiveCalls: Sendable {
         if line.waiters[caller] == nil { line.turns.append(caller) }
         line.waiters[caller, default: []].append(waiter)
         line.waiting += 1
+        waited.add(1, ordering: .relaxed)
       }
       lines[owner] = line
       return isFree ? .admitted : nil

@@ -25,6 +25,8 @@ final class RequestLimits: Sendable {
 
   private let rates: [Subject: APIOptions.Rate]
   private let buckets: Mutex<Buckets>
+  /// The refusals of these and all other limits.
+  let refusals = RefusalCounts()
 
   init(_ rates: APIOptions.Rates) {
     let all: [Subject: APIOptions.Rate] = [

@@ -81,11 +81,7 @@ struct PasskeyRoutes: RouteGroup {
 
   func remove(_ call: Call) async throws(Problem) -> APIResponse {
     try await api.confirmIdentity(call)
-    let isRequired = try await api.settings(of: call.workspace, now: call.request.now)
-      .settings.security.requiresSecondFactor
-    switch try await api.database.run(
-      Passkey.remove(call.id, mayBeLast: !isRequired, by: call.actor))
-    {
+    switch try await api.database.run(Passkey.remove(call.id, by: call.actor)) {
     case .done: return APIResponse(status: 204)
     case .last: throw .secondFactorIsRequired
     case .none: throw .noSuchResource

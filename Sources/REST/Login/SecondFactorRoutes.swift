@@ -103,10 +103,11 @@ struct SecondFactorRoutes: RouteGroup {
       code, of: member.id, workspace: member.workspace, now: now)
     guard factor != nil else { throw .wrongOwnCode }
     api.logins.succeed(attempt)
-    let isRemoved = try await api.database.run(
-      SecondFactor.removeApp(mayBeLast: !isRequired, by: call.actor))
-    guard isRemoved else { throw .noSecondFactor }
-    return APIResponse(status: 204)
+    switch try await api.database.run(SecondFactor.removeApp(by: call.actor)) {
+    case .done: return APIResponse(status: 204)
+    case .last: throw .secondFactorIsRequired
+    case .none: throw .noSecondFactor
+    }
   }
 
   /// The codes, which are returned once.

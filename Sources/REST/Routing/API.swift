@@ -32,6 +32,7 @@ public final class API: Sendable {
   let requestLimits: RequestLimits
   let expensiveCalls: ExpensiveCalls
   let callsInFlight = CallsInFlight()
+  let unreadableSecrets: UnreadableSecrets
   public let cachedSettings: CachedSettings
   /// A thread for work that would block a loop: compiling patterns, and matching them.
   public let patterns = JobThread(name: "patterns")
@@ -58,6 +59,7 @@ public final class API: Sendable {
     newVisitors = RateLimiter(options.rates.newVisitors, limit: "workspace")
     requestLimits = RequestLimits(options.rates)
     expensiveCalls = ExpensiveCalls(runningMax: options.expensivePerWorkspace)
+    unreadableSecrets = UnreadableSecrets(report: options.report)
     cachedSettings = CachedSettings(database)
   }
 
@@ -105,6 +107,7 @@ public final class API: Sendable {
     do throws(Problem) {
       return try await run(route, request, parameters)
     } catch {
+      requestLimits.refusals.note(error, route)
       return error.response()
     }
   }

@@ -106,7 +106,9 @@ struct WidgetRoutes: RouteGroup {
       return nil
     }
     let stored = try await api.database.run(IdentitySecrets.accepted(in: workspace))
-    let secrets = stored.compactMap { $0.open(by: api.options.secrets, in: workspace) }
+    let opened = stored.map { ($0.id, $0.open(by: api.options.secrets, in: workspace)) }
+    api.unreadableSecrets.note(opened.filter { $0.1 == nil }.map(\.0), of: workspace)
+    let secrets = opened.compactMap(\.1)
     do throws(TokenFault) {
       let identity = try VisitorIdentity(token: Array(token.utf8), secrets: secrets, now: now)
       return SignedIdentity(

@@ -1,9 +1,10 @@
 // Setting up an app for one-time codes: the password, the secret as a picture and as text, the
 // first code, and the recovery codes, which are shown once. The module that draws the picture is
-// loaded when it is needed.
+// loaded when it is needed. The forced page offers a passkey as well, if the browser has them.
 
 import { el, icon } from '../../shared/dom.js';
 import { api, Problem, reasonOf } from './api.js';
+import { addPasskey, hasPasskeys, passkeyWords } from './passkeys.js';
 
 const SILENCE = 'The server is not responding. Check your connection and try again.';
 const MARGIN = 4; // modules around the picture (ISO/IEC 18004)
@@ -78,17 +79,17 @@ export function recoveryCodes(codes, done) {
 }
 
 /**
- * @param {{given?: string, done: () => void}} on `given` is the password, if it is known; `done` is
- *   called when the recovery codes are saved
+ * @param {{given?: string, offersPasskey?: boolean, done: () => void}} on `given` is the password, if
+ *   it is known; `done` is called when the recovery codes are saved
  */
-export function enrolment({ given = '', done }) {
+export function enrolment({ given = '', offersPasskey = false, done }) {
   const problem = el('p.error', { id: 'enrol-problem', role: 'alert', hidden: true });
   const body = el('div.step');
   const root = el('div.enrol', {}, body, problem);
 
   /**
-   * Runs a step; a refusal is shown, and the field keeps the focus.
-   * @param {HTMLInputElement} field
+   * Runs a step; a refusal is shown, and the field or the button keeps the focus.
+   * @param {HTMLElement} field
    * @param {() => Promise<void>} work
    */
   async function attempt(field, work) {
@@ -98,8 +99,9 @@ export function enrolment({ given = '', done }) {
       const isCode = error instanceof Problem && error.code === 'wrong_code';
       problem.hidden = false;
       problem.replaceChildren(icon('alert', 'small'), el('span', {}, isCode
-        ? 'Wrong code. Enter the one that the app shows now.' : reasonOf(error, SILENCE)));
-      field.setAttribute('aria-invalid', 'true');
+        ? 'Wrong code. Enter the one that the app shows now.'
+        : passkeyWords(error) || reasonOf(error, SILENCE)));
+      if (field instanceof HTMLInputElement) field.setAttribute('aria-invalid', 'true');
       field.focus();
     }
   }
@@ -110,8 +112,9 @@ export function enrolment({ given = '', done }) {
    * @param {{control: HTMLInputElement, root: HTMLElement}} field
    * @param {string} verb
    * @param {(value: string) => Promise<void>} work
+   * @param {Node[]} after
    */
-  function ask(before, field, verb, work) {
+  function ask(before, field, verb, work, after = []) {
     const button = el('button.button.primary', { type: 'submit' }, verb);
     /** @param {Event} event */
     const submit = async (event) => {
@@ -122,8 +125,25 @@ export function enrolment({ given = '', done }) {
       button.disabled = false;
     };
     body.replaceChildren(...before,
-      el('form.step', { submit, novalidate: true }, field.root, button));
+      el('form.step', { submit, novalidate: true }, field.root, button), ...after);
     field.control.focus();
+  }
+
+  /** @param {string} password */
+  function passkeyButton(password) {
+    let isBusy = false;
+    const button = el('button.button', { type: 'button' }, 'Use a passkey instead');
+    button.onclick = async () => {
+      if (isBusy) return;
+      isBusy = true;
+      await attempt(button, async () => {
+        const { recovery_codes: codes } = await addPasskey(password, 'Passkey');
+        if (codes) body.replaceChildren(recoveryCodes(codes, done));
+        else done();
+      });
+      isBusy = false;
+    };
+    return button;
   }
 
   /** @param {string} password */
@@ -139,7 +159,7 @@ export function enrolment({ given = '', done }) {
     ], code, 'Turn on', async (text) => {
       const { recovery_codes: codes } = await api.confirmApp(text);
       body.replaceChildren(recoveryCodes(codes, done));
-    });
+    }, offersPasskey ? [passkeyButton(password)] : []);
   }
 
   const password = labelled('enrol-password', 'Your password', {
@@ -157,7 +177,7 @@ export function enrolment({ given = '', done }) {
  * @param {(notice: string) => void} leave
  */
 export function enrolmentGate(given, done, leave) {
-  const steps = enrolment({ given, done });
+  const steps = enrolment({ given, offersPasskey: hasPasskeys, done });
   const root = el(
     'main.gate',
     {},
@@ -166,7 +186,8 @@ export function enrolmentGate(given, done, leave) {
       { 'aria-labelledby': 'enrol-title' },
       el('span.logo', {}, icon('swift')),
       el('h1', { id: 'enrol-title' }, 'Set up a second factor'),
-      el('p.hint', {}, 'Your workspace requires one. After your password you enter a code from an app.'),
+      el('p.hint', {}, `Your workspace requires one: ${hasPasskeys
+        ? 'a passkey, or a code from an app' : 'a code from an app'} after your password.`),
       steps.root,
       el('button.button.quiet', {
         type: 'button',

@@ -1,0 +1,124 @@
+/// A workspace that begins to require a second factor while a member removes the last one. The
+/// waits sleep, since the other tasks need the threads.
+import Directory
+import DomainFixtures
+import JSON
+import Postgres
+import Primitives
+import Testing
+
+@testable import REST
+
+@Suite struct FactorRuleTests {
+  enum Factor: CaseIterable { case app, passkey }
+
+  private static let required = JSONValue.object(["require_second_factor": .bool(true)])
+
+  private func change(
+    _ world: World, in workspace: Identifier? = nil, _ value: JSONValue?
+  ) async throws {
+    let actor = AuditActor.command(in: workspace ?? world.workspace.id)
+    try await world.database.ask(
+      WorkspaceSettings.change(
+        [(.security, value)], origins: nil, changesOrigins: false, by: actor))
+  }
+
+  /// Gives Mika a factor. Returns the id of a passkey; nil: an app.
+  private func add(_ factor: Factor, to world: World) throws -> Identifier? {
+    let mika = world.mika.id
+    guard factor == .passkey else {
+      try world.database.asOwner(
+        Query(
+          """
+          INSERT INTO second_factors (operator_id, key_id, secret, confirmed_at)
+          VALUES ($1::uuid, 'x', '\\x00', now())
+          """, [.uuid(mika)]))
+      return nil
+    }
+    let id = World.identifier()
+    try world.database.asOwner(
+      Query("INSERT INTO second_factors (operator_id) VALUES ($1::uuid)", [.uuid(mika)]))
+    try world.database.asOwner(
+      Query(
+        """
+        INSERT INTO passkeys (id, operator_id, relying_party, credential_id, public_key, algorithm,
+          sign_count, is_synced, name, created_at)
+        VALUES ($2::uuid, $1::uuid, 'chat.example.com', uuid_send($2::uuid), '\\x00', -7, 0, false,
+          'Key', now())
+        """, [.uuid(mika), .uuid(id)]))
+    return id
+  }
+
+  private func remove(_ passkey: Identifier?, _ world: World) async throws -> SecondFactor.Removal {
+    let actor = AuditActor(workspace: world.workspace.id, id: world.mika.id, kind: "operator")
+    return try await world.database.ask(
+      passkey.map { Passkey.remove($0, by: actor) } ?? SecondFactor.removeApp(by: actor))
+  }
+
+  @Test(
+    "a removal waits for the rule that is being switched on, and obeys it",
+    arguments: Factor.allCases)
+  func overlap(factor: Factor) async throws {
+    let world = try await World()
+    let passkey = try add(factor, to: world)
+    try await change(world, .object(["require_second_factor": .bool(false)]))
+    let workspace = world.workspace.id
+    // Holds the setting's row, so that the change stops in the middle, until it has waited a while.
+    async let held = world.database.perform { connection -> Bool in
+      do {
+        _ = try connection.run(Query("BEGIN"))
+        _ = try connection.run(Query(FactorRuleTests.lock, [.uuid(workspace)]))
+        var tries = 0
+        while try connection.run(Query(FactorRuleTests.blocked)).isEmpty, tries < 600 {
+          tries += 1
+          _ = try connection.run(Query("SELECT pg_sleep(0.05)"))
+        }
+        _ = try connection.run(Query("SELECT pg_sleep(0.5)"))
+        _ = try connection.run(Query("COMMIT"))
+        return tries < 600
+      } catch {
+        return false
+      }
+    }
+    while try !world.database.asOwner(Query(FactorRuleTests.free, [.uuid(workspace)])).isEmpty {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    async let changed: Void = change(world, Self.required)
+    while try world.database.asOwner(Query(FactorRuleTests.changing)).isEmpty {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(try await remove(passkey, world) == .last)
+    try await changed
+    #expect(await held, "the change was held")
+    #expect(try await remove(passkey, world) == .last)
+    try await change(world, nil)
+    #expect(try await remove(passkey, world) == .done)
+    #expect(try await remove(passkey, world) == .none)
+  }
+
+  @Test("the rule of each workspace of the account counts", arguments: Factor.allCases)
+  func elsewhere(factor: Factor) async throws {
+    let (world, other) = try await (World(), World())
+    let passkey = try add(factor, to: world)
+    try await change(world, in: other.workspace.id, Self.required)
+    _ = try await world.database.ask(
+      Operator.join(world.mika.id, workspace: other.workspace.id, membership: "agent"))
+    #expect(try await remove(passkey, world) == .last)
+    try await change(world, in: other.workspace.id, nil)
+    #expect(try await remove(passkey, world) == .done)
+  }
+
+  private static let row: SQL = """
+    SELECT 1 FROM system_settings WHERE workspace_id = $1::uuid AND key = 'security'
+    """
+  private static let lock: SQL = "\(row) FOR UPDATE"
+  private static let free: SQL = "\(row) FOR UPDATE SKIP LOCKED"
+  private static let blocked: SQL = """
+    SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))
+    """
+  /// A change of settings that waits for a row.
+  private static let changing: SQL = """
+    SELECT 1 FROM pg_stat_activity
+    WHERE query LIKE '%settings.changed%' AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
+    """
+}
