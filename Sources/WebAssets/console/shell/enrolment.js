@@ -79,8 +79,33 @@ export function recoveryCodes(codes, done) {
 }
 
 /**
- * @param {{given?: string, offersPasskey?: boolean, done: () => void}} on `given` is the password, if
- *   it is known; `done` is called when the recovery codes are saved
+ * @typedef {{body: HTMLElement, done: () => void,
+ *   attempt: (field: HTMLElement, work: () => Promise<void>) => Promise<void>}} Steps
+ */
+
+/**
+ * @param {string} password
+ * @param {Steps} steps
+ */
+function passkeyButton(password, { body, done, attempt }) {
+  let isBusy = false;
+  const button = el('button.button', { type: 'button' }, 'Use a passkey instead');
+  button.onclick = async () => {
+    if (isBusy) return;
+    isBusy = true;
+    await attempt(button, async () => {
+      const { recovery_codes: codes } = await addPasskey(password, 'Passkey');
+      if (codes) body.replaceChildren(recoveryCodes(codes, done));
+      else done();
+    });
+    isBusy = false;
+  };
+  return button;
+}
+
+/**
+ * @param {{given?: string, offersPasskey?: boolean, done: () => void}} on `given` is the password,
+ *   if it is known; `done` is called when the recovery codes are saved
  */
 export function enrolment({ given = '', offersPasskey = false, done }) {
   const problem = el('p.error', { id: 'enrol-problem', role: 'alert', hidden: true });
@@ -130,23 +155,6 @@ export function enrolment({ given = '', offersPasskey = false, done }) {
   }
 
   /** @param {string} password */
-  function passkeyButton(password) {
-    let isBusy = false;
-    const button = el('button.button', { type: 'button' }, 'Use a passkey instead');
-    button.onclick = async () => {
-      if (isBusy) return;
-      isBusy = true;
-      await attempt(button, async () => {
-        const { recovery_codes: codes } = await addPasskey(password, 'Passkey');
-        if (codes) body.replaceChildren(recoveryCodes(codes, done));
-        else done();
-      });
-      isBusy = false;
-    };
-    return button;
-  }
-
-  /** @param {string} password */
   async function begin(password) {
     const { secret, uri } = await api.beginApp(password);
     const code = labelled('first-code', 'Enter the 6 digits it shows', {
@@ -159,7 +167,7 @@ export function enrolment({ given = '', offersPasskey = false, done }) {
     ], code, 'Turn on', async (text) => {
       const { recovery_codes: codes } = await api.confirmApp(text);
       body.replaceChildren(recoveryCodes(codes, done));
-    }, offersPasskey ? [passkeyButton(password)] : []);
+    }, offersPasskey ? [passkeyButton(password, { body, done, attempt })] : []);
   }
 
   const password = labelled('enrol-password', 'Your password', {
