@@ -87,7 +87,7 @@ let package = Package(
       "Directory",
       ["CCommonPasswords", "SharedSQL", "Postgres", "OpenSSL", "JSON", "Primitives"]),
     layer("DataRetention", ["Migrator", "Directory", "SharedSQL", "Postgres", "Primitives"]),
-    layer("HTTPClient", ["CCurl", "Kernel"]),
+    layer("HTTPClient", ["CCurl", "Kernel", "Primitives"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
     layer(

@@ -29,9 +29,12 @@ struct Server: Sendable {
         // it.
         "-c", "fsync=\(survivesPowerLoss ? "on" : "off")", "-c", "synchronous_commit=on", "-c",
         "full_page_writes=on", "-c", "recovery_init_sync_method=\(Server.recoverySync)",
-      ], account: account, deathSignal: "INT"
+      ] + (survivesPowerLoss ? [] : Server.forTests), account: account, deathSignal: "INT"
     ).start(output: file)
   }
+
+  /// All tests of a process share one server, each with connections of its own.
+  private static let forTests = ["-c", "max_connections=400"]
 
   /// Before crash recovery the server syncs its data directory: with fsync 2,000 files one by one
   /// (2.4 to 4.3 s on a busy disk), with syncfs the file system at once (0.3 to 0.8 s). syncfs

@@ -88,7 +88,7 @@ extension Engine {
 
   private mutating func leaveEverything(_ connection: ConnectionIndex) {
     if connections[connection].followed == nil {
-      connections[connection].followed = followed(connection)
+      connections[connection].followed = connections[connection].followed(in: sessions)
     }
     while let subscription = connections[connection].subscriptions.indices.last {
       leave(connection, subscription)

@@ -1,11 +1,15 @@
 import Postgres
 
 /// The indexes that the migrations create and that a database lacks, or cannot use.
-extension Migrator {
+public struct IndexFaults {
+  private let migrator: Migrator
+
+  public init(_ migrator: Migrator) { self.migrator = migrator }
+
   /// Indexes whose construction failed (CREATE INDEX CONCURRENTLY): they cost every write, and no
   /// statement uses them.
-  public func invalidIndexes() throws(MigrationFailure) -> [String] {
-    let rows = try run(
+  public func invalid() throws(MigrationFailure) -> [String] {
+    let rows = try migrator.run(
       Query(
         """
         SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -17,13 +21,13 @@ extension Migrator {
 
   /// Indexes that are missing or different. Needs the right to create a schema, which is rolled
   /// back, and the current schema.
-  public func indexDifferences() throws(MigrationFailure) -> [SchemaDifference] {
-    try compareSchema(with: chain.migrations).filter { $0.kind == .index }
+  public func differences() throws(MigrationFailure) -> [SchemaDifference] {
+    try migrator.compareSchema(with: migrator.chain.migrations).filter { $0.kind == .index }
   }
 
-  /// Whether this connection's user may create a schema, which `indexDifferences` needs.
+  /// Whether this connection's user may create a schema, which `differences` needs.
   public func canCompare() throws(MigrationFailure) -> Bool {
-    try run(Query("SELECT has_database_privilege(current_database(), 'CREATE')"))
+    try migrator.run(Query("SELECT has_database_privilege(current_database(), 'CREATE')"))
       .bool(0, 0) == true
   }
 }

@@ -177,26 +177,13 @@ extension Migrator {
   func underLock<Result>(
     _ report: (Event) -> Void, _ body: () throws(MigrationFailure) -> Result
   ) throws(MigrationFailure) -> Result {
-    try refusePooler()
+    if try MigratorSession.isPooled(connection) { throw .pooled }
     if try run(Query("SELECT pg_try_advisory_lock(27988542884475248)")).bool(0, 0) != true {
       report(.waiting)
       try run(Query("SELECT pg_advisory_lock(27988542884475248)"))
     }
     defer { _ = try? run(Query("SELECT pg_advisory_unlock(27988542884475248)")) }
     return try body()
-  }
-
-  private func refusePooler() throws(MigrationFailure) {
-    if try isPooled() { throw .pooled }
-  }
-
-  func isPooled() throws(MigrationFailure) -> Bool {
-    do throws(QueryFailure) {
-      return try connection.isPooled()
-    } catch {
-      if case .unavailable(let reason) = error { throw .unavailable(reason: reason) }
-      throw .query(error)
-    }
   }
 
   /// Runs a transaction and retries it after a lock timeout. The timeout is short, because readers
@@ -250,8 +237,7 @@ extension Migrator {
     do throws(QueryFailure) {
       return try connection.run(query)
     } catch {
-      if case .unavailable(let reason) = error { throw .unavailable(reason: reason) }
-      throw .query(error)
+      throw MigrationFailure(error)
     }
   }
 }

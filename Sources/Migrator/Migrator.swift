@@ -40,7 +40,7 @@ public struct Migrator {
   public init(_ connection: BlockingConnection, chain: Chain) throws(MigrationFailure) {
     self.connection = connection
     self.chain = chain
-    try useOwnSettings()
+    try MigratorSession.apply(to: connection)
   }
 
   /// Checks the files of this binary, without a database. Empty if they are valid.

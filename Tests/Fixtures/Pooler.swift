@@ -52,8 +52,16 @@ public final class Pooler {
   public func lead(to database: String) throws {
     try configure(database: database)
     // Not by SIGHUP, which a process may have inherited as ignored.
-    let console = "postgresql:///pgbouncer?host=\(folder)&port=6432&user=chirrup"
-    try BlockingConnection(console).execute(script: "RELOAD")
+    // Its console has the simple query protocol only, so not by a connection of ours.
+    let reload = Process()
+    reload.executableURL = URL(filePath: "/usr/bin/env")
+    reload.arguments = [
+      "psql", "--no-psqlrc", "--quiet", "--command", "RELOAD",
+      "postgresql:///pgbouncer?host=\(folder)&port=6432&user=chirrup",
+    ]
+    try reload.run()
+    reload.waitUntilExit()
+    guard reload.terminationStatus == 0 else { throw Failure(description: "RELOAD is refused") }
   }
 
   private func configure(database: String) throws {

@@ -196,6 +196,8 @@ import Tokens
         "conversations": "\(session)", "sessions": "\(session)", "visitors": visitor,
         "members": member, "api-keys": key, "identity-secrets": identity,
         "rich-menus": menu, "webhooks": webhook,
+        // Any id: no gateway runs here, see ConnectionListTests.
+        "connections": "\(passkey)",
         "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",
         "intents": "kept", "passkeys": "\(passkey)",
       ],

@@ -102,7 +102,8 @@ extension Engine {
   public func report(_ connection: ConnectionIndex) -> ConnectionReport {
     ConnectionReport(
       name: connections[connection].name, member: connections[connection].member,
-      sessions: connections[connection].followed ?? followed(connection),
+      sessions: connections[connection].followed
+        ?? connections[connection].followed(in: self.sessions),
       openedAt: connections[connection].timing.openedAt,
       lastReceivedAt: connections[connection].timing.lastReceivedAt,
       traffic: connections[connection].traffic,
@@ -111,16 +112,17 @@ extension Engine {
         ? connections[connection].socket.blockedSince : nil,
       ending: connections[connection].ending)
   }
+}
 
+extension Connection {
   /// A visitor's sessions are those of the token, an operator's those that are subscribed.
-  func followed(_ connection: ConnectionIndex) -> FollowedSessions {
-    if connections[connection].isVisitor, let sessions = connections[connection].member?.sessions {
+  func followed(in table: borrowing SessionTable) -> FollowedSessions {
+    if isVisitor, let sessions = member?.sessions {
       return FollowedSessions(
         listed: Array(sessions.prefix(FollowedSessions.listedMax)), count: sessions.count)
     }
-    let subscriptions = connections[connection].subscriptions
     return FollowedSessions(
-      listed: subscriptions.prefix(FollowedSessions.listedMax).map { sessions[$0.session].id },
+      listed: subscriptions.prefix(FollowedSessions.listedMax).map { table[$0.session].id },
       count: subscriptions.count)
   }
 }

@@ -45,7 +45,7 @@ extension EventLoop {
     case .queueMoved(let workspace): peers.noteQueueMoved(in: workspace, engine)
     case .catchUp: peers.requestScan(now: turn.now)
     case .revocation(let item): revocations.take(item, now: turn.now)
-    case .connections(let item): take(item)
+    case .connections(let item): journal.take(item, &engine, sockets, turn)
     case .endedKeys(let keys): engine.endKeys(keys)
     case .news(let news): pass(news)
     case .listeners(let workspaces): engine.listeners = workspaces

@@ -169,7 +169,10 @@ extension EventLoop {
 
   private mutating func close(_ socket: SocketIndex) {
     if case .webSocket(let connection) = sockets[socket].phase {
-      noteEnd(of: connection, socket)
+      if let report = engine.release(connection) {
+        metrics.closed[report.ending?.code.rawValue ?? 1006, default: 0] &+= 1
+        journal.noteEnd(report, from: sockets[socket].caller.peer.ip, turn)
+      }
     }
     if sockets[socket].hasEnded || drain.isOver {
       if !sockets[socket].hasEnded { tls.close(socket, &sockets) }
@@ -177,12 +180,6 @@ extension EventLoop {
     } else if !linger(socket) {
       remove(socket)
     }
-  }
-
-  private mutating func noteEnd(of connection: ConnectionIndex, _ socket: SocketIndex) {
-    guard let report = engine.release(connection) else { return }
-    metrics.closed[report.ending?.code.rawValue ?? 1006, default: 0] &+= 1
-    journal.noteEnd(report, from: sockets[socket].caller.peer.ip, turn)
   }
 
   /// Closes the socket and frees its index.

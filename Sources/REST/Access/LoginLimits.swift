@@ -26,6 +26,8 @@ struct LoginLimits: ~Copyable, Sendable {
   private let byAddress: RateLimiter
   private let byAccount: RateLimiter
   private let byStrangers: RateLimiter
+  /// Limits the log's lines about refused attempts.
+  let refusals = LastSeen()
 
   init(_ rates: APIOptions.Rates) {
     byAddress = RateLimiter(rates.loginsByAddress, limit: "address")

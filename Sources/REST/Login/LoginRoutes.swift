@@ -124,7 +124,7 @@ struct LoginRoutes: RouteGroup {
     do throws(Problem) {
       return try api.logins.begin(attempt, request.now)
     } catch {
-      if api.loginRefusals.isDue(Array(request.peer.utf8), request.now) {
+      if api.logins.refusals.isDue(Array(request.peer.utf8), request.now) {
         api.note("login.limited", isRefusal: true, account: account, request)
       }
       throw error

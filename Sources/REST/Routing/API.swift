@@ -24,8 +24,6 @@ public final class API: Sendable {
   let logins: LoginLimits
   let devices: KnownDevices
   let providers: ProviderThreads
-  /// Limits the log's lines about refused attempts.
-  let loginRefusals = LastSeen()
   let widgetTokens: RateLimiter
   let widgetConfigs: RateLimiter
   let newVisitors: RateLimiter

@@ -11,17 +11,18 @@ extension DoctorCheck {
   ) { examination in
     try examination.connected(as: .owner) { connection in
       let migrator = try Migrator(connection)
-      let invalid = try migrator.invalidIndexes()
+      let faults = IndexFaults(migrator)
+      let invalid = try faults.invalid()
       if let name = invalid.first {
         return .failure(
           "invalid indexes: \(invalid.joined(separator: ", "))",
           mend: "REINDEX INDEX CONCURRENTLY \(name);")
       }
       guard try migrator.status().isCurrent else { return .skipped("the schema is not current") }
-      guard try migrator.canCompare() else {
+      guard try faults.canCompare() else {
         return .skipped("needs the right to create a schema: set migrations_url")
       }
-      let differences = try migrator.indexDifferences()
+      let differences = try faults.differences()
       guard let first = differences.first else { return .ok("every index is there and valid") }
       let statement = first.expected.replacing(
         "INDEX ON", with: "INDEX CONCURRENTLY \(first.name) ON")

@@ -26,14 +26,18 @@ final class ConnectionAnswers: Sendable {
   var all: [ConnectionRecord] { records.withLock { $0 } }
 }
 
-extension EventLoop {
-  mutating func take(_ request: ConnectionsMail) {
+extension ConnectionJournal {
+  mutating func take(
+    _ request: ConnectionsMail, _ engine: inout Engine, _ sockets: borrowing SocketTable,
+    _ turn: Turn
+  ) {
     switch request {
     case .find(let filter, let answers):
-      journal.dropOld(turn.wall)
-      answers.give(filter.newest(of: open(filter) + journal.ended.matching(filter)))
+      dropOld(turn.wall)
+      answers.give(
+        filter.newest(of: open(filter, engine, sockets, turn) + ended.matching(filter)))
     case .disconnect(let filter, let reason, let answers):
-      let found = open(filter)
+      let found = open(filter, engine, sockets, turn)
       for record in found {
         for connection in engine.connections.open(workspace: nil, party: nil, name: record.id) {
           engine.kick(connection, reason: reason)
@@ -44,14 +48,17 @@ extension EventLoop {
   }
 
   /// The open connections that the filter accepts, the newest first, as many as it wants.
-  private func open(_ filter: ConnectionFilter) -> [ConnectionRecord] {
+  private func open(
+    _ filter: ConnectionFilter, _ engine: borrowing Engine, _ sockets: borrowing SocketTable,
+    _ turn: Turn
+  ) -> [ConnectionRecord] {
     guard filter.isEnded != true else { return [] }
     var found: [ConnectionRecord] = []
     for connection in engine.connections.open(
       workspace: filter.workspace, party: filter.party, name: filter.id)
     {
       guard let socket = sockets.socket(ofConnection: connection) else { continue }
-      let record = journal.record(
+      let record = record(
         engine.report(connection), from: sockets[socket].caller.peer.ip, turn)
       guard filter.accepts(record) else { continue }
       found.append(record)
