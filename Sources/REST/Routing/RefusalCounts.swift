@@ -7,7 +7,7 @@ public struct APIMetrics: Sendable {
   public struct Refused: Sendable {
     /// The limit, as the member `limit` of the response.
     public var limit: String
-    /// Who may use the route: `widget`, `visitor`, `open` or `member`.
+    /// The callers of the route: `widget`, `visitor`, `open` or `member`.
     public var routes: String
     public var count: UInt64
   }

@@ -7,9 +7,9 @@ struct Diagnosis: Sendable, Equatable {
   }
 
   var state: State
-  /// What was found, in one line.
+  /// The finding, in one line.
   var found: String
-  /// What mends it, in one line; nil: the remedy of the check.
+  /// The remedy, in one line; nil: that of the check.
   var remedy: String?
 
   static func ok(_ found: String) -> Diagnosis { Diagnosis(state: .ok, found: found) }

@@ -7,9 +7,9 @@ import Synchronization
 struct DoctorCheck: Sendable {
   /// The name in the output and in the README.
   var name: String
-  /// What an administrator sees when it fails.
+  /// The symptom, as an administrator sees it.
   var symptom: String
-  /// What mends it, unless the diagnosis knows better.
+  /// The remedy, unless the diagnosis has one of its own.
   var remedy: String
   /// A check that takes longer has failed. Its thread is left behind, for example in a name lookup
   /// that cannot be interrupted; the process ends soon.

@@ -49,7 +49,7 @@ enum MemoryFigures {
         free = min(free, max(0, limit - used) >> 20)
       }
     }
-    // What the gateway has already is available to it.
+    // Memory that the gateway has already counts as available.
     let resident = kernelText("/proc/\(process)/statm")?.split(separator: " ").dropFirst().first
     return free + (resident.flatMap { Int($0) } ?? 0) * pageBytes >> 20
   }
