@@ -5,7 +5,9 @@ Writes into FILE what the hooks need: credentials, and of each operation the val
 """
 
 import json
+import os
 import re
+import subprocess
 import sys
 import time
 import urllib.error
@@ -70,6 +72,14 @@ def visit():
     return ask("POST", "/api/v1/widget/token", {"workspace": workspace})
 
 
+def connection():
+    """Returns the id of a visitor's connection, which stays open after this program."""
+    holder = subprocess.Popen(
+        [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "held_connection.py"), url, visit()["token"]],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return holder.stdout.readline().strip()
+
+
 ask(
     "PATCH",
     admin + "/settings",
@@ -82,6 +92,7 @@ ask(
 left = {"workspace": workspace, "email": "ada@example.com", "message": "Is anybody there?"}
 waiting = [ask("POST", "/api/v1/widget/offline", left)["session"] for _ in range(8)]
 visits = [visit() for _ in range(4)]
+held = connection()
 # An API key changes and removes agents only.
 members = [
     made("/members", {"email": f"m{i}-{waiting[0]}@example.com", "name": "M", "role": "agent"}, "member")
@@ -166,6 +177,8 @@ examples = {
     f"DELETE {admin}/credentials/{{provider}}": of(provider="deleted"),
     f"POST {admin}/api-keys": of(body={"name": "another", "scopes": ["audit:read"]}),
     f"DELETE {admin}/api-keys/{{id}}": of(id=keys[1]["api_key"]["id"]),
+    f"GET {admin}/connections/{{id}}": of(id=held),
+    f"POST {admin}/connections/{{id}}/disconnect": of(id=held, body={"reason": "a test"}),
     # One that is turned off need not answer.
     f"PUT {admin}/identity-provider": of(body={
         "enabled": False, "label": "Seed", "issuer": "https://login.example.com", "client_id": "seed",
