@@ -36,15 +36,22 @@ struct LineLogHandler: LogHandler {
     LogPipe.write(line)
   }
 
-  /// `2026-11-21T14:03:07.042Z info message key=value`
+  /// `2026-11-21T14:03:07.042Z info message key=value list=[one,two]`
   static func text(_ event: LogEvent, _ fields: Logger.Metadata, at time: WallTime) -> String {
     var line = "\(time) \(event.level.rawValue) \(oneLine("\(event.message)"))"
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
-      let text = "\(value)"
-      let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
-      line += " \(key)=\(isPlain ? text : jsonText(text))"
+      line += " \(key)=\(text(value))"
     }
     return line
+  }
+
+  private static func text(_ value: Logger.MetadataValue) -> String {
+    if case .array(let elements) = value {
+      return "[" + elements.map(text).joined(separator: ",") + "]"
+    }
+    let text = "\(value)"
+    let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
+    return isPlain ? text : jsonText(text)
   }
 
   /// `{"at":…,"level":…,"message":…,"key":"value"}`; config/LOG.md documents the keys. A line that

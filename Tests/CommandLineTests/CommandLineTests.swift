@@ -76,6 +76,9 @@ import Testing
       "d": .array([.string("x"), .stringConvertible(UInt8(2))]),
     ]
     #expect(
+      LineLogHandler.text(event, fields, at: time)
+        == "\(time) info m a=-7 b=true c=7 d=[x,2]")
+    #expect(
       LineLogHandler.json(event, fields, at: time)
         == "{\"at\":\"\(time)\",\"level\":\"info\",\"message\":\"m\",\"a\":-7,\"b\":true,"
         + "\"c\":\"7\",\"d\":[\"x\",2]}")

@@ -7,7 +7,7 @@ extension DoctorCheck {
   static let listeners = DoctorCheck(
     name: "listeners", symptom: "the gateway does not start: an address is in use",
     remedy: "stop the other program, or set listen, tls.listen or admin_listen to another port",
-    isFoundation: true
+    limitMilliseconds: Listeners.limitMilliseconds, isFoundation: true
   ) { examination in
     var lines: [String] = []
     var faults: [String] = []
@@ -57,6 +57,8 @@ enum Listeners {
     case unusable(String)
   }
 
+  /// Every descriptor of every process is read: many thousands on a busy machine.
+  static let limitMilliseconds: Int64 = 60_000
   private static let answerMilliseconds = 2_000
 
   /// Without ports that the kernel chooses at the start.

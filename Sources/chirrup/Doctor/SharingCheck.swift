@@ -6,7 +6,8 @@ import Settings
 extension DoctorCheck {
   static let sharing = DoctorCheck(
     name: "sharing", symptom: "every second connection reaches an old version, or another database",
-    remedy: "stop the process that should not be there; or set listen_shared: true if both should"
+    remedy: "stop the process that should not be there; or set listen_shared: true if both should",
+    limitMilliseconds: Listeners.limitMilliseconds
   ) { examination in
     var shared: [String] = []
     for listener in Listeners.all(examination.settings) where listener.kind != .admin {
