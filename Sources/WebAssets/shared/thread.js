@@ -110,9 +110,11 @@ export class Thread {
     log.addEventListener('scroll', () => {
       // a scroll that a change of the layout causes is not the reader's
       const size = log.scrollHeight - log.clientHeight;
-      if (size === this.#size) this.atEnd = size - log.scrollTop < NEAR;
+      if (size === this.#size) {
+        this.atEnd = size - log.scrollTop < NEAR;
+        if (log.scrollTop < TOP) on.older();
+      }
       this.#size = size;
-      if (log.scrollTop < TOP) on.older();
     });
     new ResizeObserver(() => this.atEnd && this.toEnd()).observe(log);
   }
