@@ -25,6 +25,7 @@ schemathesis.openapi.format("keyword", st.text("abcdefäß ", min_size=1, max_si
 schemathesis.openapi.format("intent-pattern", st.sampled_from(["hello", "^order [0-9]+$", "(a|b)+c?", "\\bhi\\b"]))
 schemathesis.openapi.format("time-zone", st.sampled_from(["UTC", "Europe/Berlin", "Asia/Bangkok"]))
 schemathesis.openapi.format("origin", st.sampled_from(["https://www.example.com", "http://localhost:3000"]))
+schemathesis.openapi.format("issuer", st.sampled_from(["https://login.example.com", "https://id.example.com/eu"]))
 schemathesis.openapi.format("webhook", st.sampled_from(["https://hooks.example.com/in", "http://h.example/?a=b"]))
 
 

@@ -50,10 +50,14 @@ part() {
   said "$name" $status $((SECONDS - begin))
 }
 
+# As many parts run at once. More finish no sooner on two cores, and tools of others in them lose their own time limits.
+parts_max=6
+
 # beside NAME COMMAND…: starts a part in the background; `join` prints its output.
 beside() {
   local name=$1
   shift
+  while [ "$(jobs -rp | wc -l)" -ge $parts_max ]; do wait -n; done
   beside+=("$name")
   {
     local begin=$SECONDS status=0

@@ -18,8 +18,11 @@ extension Schema {
     [
       "label": string(1...APILimits.providerLabelBytes).described(
         "For the button: “Sign in with …”."),
-      "issuer": string(1...APILimits.issuerBytes).described(
-        "As in the provider's discovery document, which must be reachable."),
+      "issuer": string(
+        1...APILimits.issuerBytes, pattern: #"^https?://[!->@-~]+$"#, format: "issuer"
+      ).described(
+        "As in the provider's discovery document, which must be reachable. http:// only if the "
+          + "gateway's administrator allows private networks."),
       "client_id": string(1...APILimits.clientIDBytes),
     ],
     optional: [

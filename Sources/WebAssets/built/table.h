@@ -109,22 +109,22 @@ static const unsigned char brotli_11[] = {
 #embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-f6fc24cc49.js"
+#embed "widget-app-9274a634b7.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-f6fc24cc49.js.gz"
+#embed "widget-app-9274a634b7.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-f6fc24cc49.js.br"
+#embed "widget-app-9274a634b7.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-f6fc24cc49.js.map"
+#embed "widget-app-9274a634b7.js.map"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-f6fc24cc49.js.map.gz"
+#embed "widget-app-9274a634b7.js.map.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-f6fc24cc49.js.map.br"
+#embed "widget-app-9274a634b7.js.map.br"
 };
 static const unsigned char plain_14[] = {
 #embed "widget.js"
@@ -136,13 +136,13 @@ static const unsigned char brotli_14[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_15[] = {
-#embed "widget-2ef4282078.js.map"
+#embed "widget-3b80cc4acd.js.map"
 };
 static const unsigned char gzip_15[] = {
-#embed "widget-2ef4282078.js.map.gz"
+#embed "widget-3b80cc4acd.js.map.gz"
 };
 static const unsigned char brotli_15[] = {
-#embed "widget-2ef4282078.js.map.br"
+#embed "widget-3b80cc4acd.js.map.br"
 };
 static const unsigned char plain_16[] = {
 #embed "widget.d.ts"
@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-057e6a1840.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-7282ca15e8.js"
+#embed "console-a2a636c4d2.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-7282ca15e8.js.gz"
+#embed "console-a2a636c4d2.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-7282ca15e8.js.br"
+#embed "console-a2a636c4d2.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-7282ca15e8.js.map"
+#embed "console-a2a636c4d2.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-7282ca15e8.js.map.gz"
+#embed "console-a2a636c4d2.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-7282ca15e8.js.map.br"
+#embed "console-a2a636c4d2.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -281,11 +281,11 @@ static const chirrup_asset assets[] = {
      "/assets/qr-code.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-f6fc24cc49.js",
+    {"/assets/widget-app-9274a634b7.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-f6fc24cc49.js.map",
+    {"/assets/widget-app-9274a634b7.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
@@ -293,7 +293,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
-    {"/assets/widget-2ef4282078.js.map",
+    {"/assets/widget-3b80cc4acd.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-7282ca15e8.js",
+    {"/assets/console-a2a636c4d2.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-7282ca15e8.js.map",
+    {"/assets/console-a2a636c4d2.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

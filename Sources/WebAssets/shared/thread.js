@@ -95,7 +95,7 @@ export class Thread {
   atEnd = true;
   #log;
   #on;
-  /** @type {number=} */
+  /** @type {number=} of `#hidden` at the last scroll event or drawing */
   #size;
   /** @type {number=} */
   #oldest;
@@ -109,17 +109,18 @@ export class Thread {
     this.#on = on;
     log.addEventListener('scroll', () => {
       // a scroll that a change of the layout causes is not the reader's
-      const size = log.scrollHeight - log.clientHeight;
-      if (size === this.#size) {
-        this.atEnd = size - log.scrollTop < NEAR;
-        if (log.scrollTop < TOP) on.older();
-      }
+      const size = this.#hidden();
+      if (size === this.#size) this.atEnd = size - log.scrollTop < NEAR;
       this.#size = size;
+      if (log.scrollTop < TOP && !this.atEnd) on.older();
     });
     new ResizeObserver(() => this.atEnd && this.toEnd()).observe(log);
   }
 
   toEnd() { this.atEnd = true; this.#log.scrollTop = this.#log.scrollHeight; }
+
+  /** Height of what does not fit into the view, in px. */
+  #hidden() { return this.#log.scrollHeight - this.#log.clientHeight; }
 
   /**
    * @param {Log?} talk
@@ -137,6 +138,9 @@ export class Thread {
     if (this.atEnd) this.toEnd();
     else if (talk?.oldest !== this.#oldest) log.scrollTop = log.scrollHeight - below;
     this.#oldest = talk?.oldest;
+    this.#size = this.#hidden();
+    // a view that is not full cannot be scrolled; one that is not displayed has no height
+    if (this.#size < TOP && log.clientHeight && talk?.live) this.#on.older();
   }
 
   /**
