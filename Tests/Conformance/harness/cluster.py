@@ -24,6 +24,8 @@ class Cluster:
             os.chown(self.folder, owner.pw_uid, owner.pw_gid)
             self.account = dict(user=owner.pw_uid, group=owner.pw_gid, extra_groups=[])
         self.process = None
+        #: The login of gateways.
+        self.login = "chirrup"
 
     def _run(self, program, *arguments):
         done = subprocess.run([os.path.join(self.programs, program), *arguments], cwd=self.folder,
@@ -32,13 +34,16 @@ class Cluster:
             raise SystemExit(f"{program} failed: {done.stdout.decode(errors='replace')[-500:]}")
 
     def start(self):
-        data = os.path.join(self.folder, "data")
         self._run("initdb", "--no-sync", "--encoding", "UTF8", "--locale", "C.UTF-8", "--auth", "trust",
-                  "--username", "chirrup", "--pgdata", data)
-        log = open(os.path.join(self.folder, "server.log"), "wb")
+                  "--username", "chirrup", "--pgdata", os.path.join(self.folder, "data"))
+        self.launch()
+
+    def launch(self, *wrapper):
+        """Starts the server, as arguments of another program if one is given."""
+        log = open(os.path.join(self.folder, "server.log"), "ab")
         self.process = subprocess.Popen(
-            [os.path.join(self.programs, "postgres"), "-D", data, "-k", self.folder, "-c", "listen_addresses=",
-             "-c", "max_connections=200", "-c", "fsync=off"],
+            [*wrapper, os.path.join(self.programs, "postgres"), "-D", os.path.join(self.folder, "data"),
+             "-k", self.folder, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", "fsync=off"],
             cwd=self.folder, stdout=log, stderr=log, start_new_session=True, **self.account)
         for _ in range(1200):
             try:
@@ -49,7 +54,7 @@ class Cluster:
         raise SystemExit("PostgreSQL does not start")
 
     def url(self, database):
-        return f"postgresql://chirrup@/{database}?host={self.folder}"
+        return f"postgresql://{self.login}@/{database}?host={self.folder}"
 
     def query(self, statement, database="postgres"):
         """Returns the rows as lists of strings."""
