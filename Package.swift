@@ -212,7 +212,7 @@ let package = Package(
       "GatewayTests",
       [
         "Gateway", "Engine", "REST", "Migrator", "DataRetention", "EmbeddedPostgres", "Fixtures",
-        "Directory",
+        "Conversations", "Directory",
         "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
         "Webhooks",
         .product(name: "Logging", package: "swift-log"),

@@ -30,7 +30,8 @@ prepare() {
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
     strace valgrind binutils mmdebstrap buildah testssl.sh sslscan nginx-light haproxy faketime dpkg-dev \
     debhelper help2man lintian
-  resolve_swift_packages && install_python_packages && install_chromium && install_node && unpack_glewlwyd
+  resolve_swift_packages && install_python_packages && install_chromium && install_node && unpack_glewlwyd &&
+    unpack_promtool
 }
 
 # An identity provider for Tests/EndToEnd/oidc.sh. It is unpacked and not installed: its installation would create a
@@ -42,6 +43,14 @@ unpack_glewlwyd() {
   mapfile -t libraries < <(apt-cache depends glewlwyd | sed -n 's/^ *Depends: \(lib.*\)/\1/p')
   install_packages "${libraries[@]}" glewlwyd-common && mkdir -p $folder &&
     (cd $folder && apt-get download -q glewlwyd && dpkg -x glewlwyd_*.deb .)
+}
+
+# promtool, for Tests/EndToEnd/metrics.sh: unpacked for the same reasons.
+unpack_promtool() {
+  local folder=.venv/prometheus
+  [ ! -x $folder/usr/bin/promtool ] || return 0
+  apt-cache show prometheus >/dev/null 2>&1 || return 0
+  mkdir -p $folder && (cd $folder && apt-get download -q prometheus && dpkg -x prometheus_*.deb . && rm prometheus_*.deb)
 }
 
 install_python_packages() {

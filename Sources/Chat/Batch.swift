@@ -95,6 +95,8 @@ public struct Batch: ~Copyable {
     var nameEnd: Int
     var bodyEnd: Int
     var payloadEnd: Int
+    /// When the record came.
+    var came: Instant
   }
   @usableFromInline var records: [Record] = []
   private var extents: [Extent] = []
@@ -108,7 +110,7 @@ public struct Batch: ~Copyable {
   public var byteCount: Int { arena.count }
 
   public mutating func append(
-    _ record: Record, senderName: RawSpan, body: RawSpan, payload: RawSpan
+    _ record: Record, senderName: RawSpan, body: RawSpan, payload: RawSpan, cameAt came: Instant
   ) {
     precondition(count < Limits.batchRecords, "the engine submits a full batch before it adds more")
     records.append(record)
@@ -117,13 +119,24 @@ public struct Batch: ~Copyable {
     arena.append(body)
     let bodyEnd = arena.count
     arena.append(payload)
-    extents.append(Extent(nameEnd: nameEnd, bodyEnd: bodyEnd, payloadEnd: arena.count))
+    extents.append(
+      Extent(nameEnd: nameEnd, bodyEnd: bodyEnd, payloadEnd: arena.count, came: came))
   }
 
   public mutating func removeAll() {
     records.removeAll(keepingCapacity: true)
     extents.removeAll(keepingCapacity: true)
     arena.removeAll(keepingCapacity: true)
+  }
+
+  /// When a record came.
+  public func came(_ index: Int) -> Instant { extents[index].came }
+
+  /// Adds how long each record has waited.
+  public func addWaits(until now: Instant, to histogram: inout DurationHistogram) {
+    for index in 0..<count {
+      histogram.add(now.nanoseconds &- extents[index].came.nanoseconds)
+    }
   }
 
   /// Inlinable, so that a caller which reads one field copies only that.

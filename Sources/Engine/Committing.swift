@@ -16,7 +16,9 @@ extension Engine {
 
   /// Lends the oldest batch to the journal, which takes its records.
   public mutating func submitBatch(_ submit: (inout Batch) -> Void) {
-    if let count = sending.submitBatch(submit) { counts.countBatch(count) }
+    if let count = sending.submitBatch(&counts.queueTimes, now: now, submit) {
+      counts.countBatch(count)
+    }
   }
 
   /// The outcomes of a batch, after the response to its COMMIT. Nothing is acknowledged or sent to

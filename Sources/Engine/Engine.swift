@@ -154,6 +154,8 @@ public struct Counters: Sendable {
   public var batchMessages: UInt64 = 0
   /// Batches by size: element n counts those of 2ⁿ to 2ⁿ⁺¹ − 1 messages, the last also larger ones.
   public var batchSizes: [UInt64] = Array(repeating: 0, count: Counters.batchSizeCount)
+  /// From a message's arrival until its batch was submitted.
+  public var queueTimes = DurationHistogram()
   /// Sessions read into memory, and sessions evicted to make room for others.
   public var sessionLoads: UInt64 = 0
   public var sessionEvictions: UInt64 = 0

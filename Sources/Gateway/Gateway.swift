@@ -22,11 +22,13 @@ public struct GatewayOptions: Sendable {
   public var service: ServiceManager?
   /// Sockets of the service manager, which replace those of the settings.
   public var inherited: [InheritedSocket]
+  /// The version of the program, for the metrics.
+  public var version: String
 
   public init(
     settings: Settings, databaseURL: String, signingSecret: [UInt8],
     tokens: TokenAuthority, pageValues: [String: String], logger: Logger,
-    service: ServiceManager? = nil, inherited: [InheritedSocket] = []
+    service: ServiceManager? = nil, inherited: [InheritedSocket] = [], version: String = ""
   ) {
     self.settings = settings
     self.databaseURL = databaseURL
@@ -36,6 +38,7 @@ public struct GatewayOptions: Sendable {
     self.logger = logger
     self.service = service
     self.inherited = inherited
+    self.version = version
   }
 
   var loopCount: Int { GatewayOptions.loopCount(settings) }

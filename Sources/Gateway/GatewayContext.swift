@@ -37,6 +37,7 @@ final class GatewayContext: Sendable {
   let logger: Logger
   /// Nil if no service manager waits for messages.
   let service: ServiceManager?
+  let version: String
 
   init(
     _ options: GatewayOptions, certificates: Certificates? = nil
@@ -106,7 +107,7 @@ final class GatewayContext: Sendable {
     proxies = Proxies(settings)
     hosts = Hosts(settings)
     metrics = MetricsRegistry(loopCount: loopCount)
-    (databaseURL, service) = (options.databaseURL, options.service)
+    (databaseURL, service, version) = (options.databaseURL, options.service, options.version)
     self.logger = logger
   }
 

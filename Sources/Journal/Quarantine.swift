@@ -39,6 +39,13 @@ public enum Quarantine {
       ])
   }
 
+  /// Returns the number of rows of all workspaces, up to `limit`.
+  public static func countQuery(limit: Int) -> Query {
+    Query(
+      "SELECT count(*) FROM (SELECT FROM quarantine LIMIT $1::bigint) AS kept",
+      [.int(Int64(limit))])
+  }
+
   /// Deletes at most `limit` rows older than `days`.
   public static func forgetQuery(limit: Int) -> Query {
     Query(

@@ -21,6 +21,18 @@ public enum SystemClock {
     return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 
+  /// Processor time of all threads of this process in nanoseconds.
+  static func processTimeNanoseconds() -> Int64 {
+    let time = read(CLOCK_PROCESS_CPUTIME_ID)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+
+  /// CLOCK_BOOTTIME, in which the kernel gives the start of a process.
+  static func sinceBootNanoseconds() -> Int64 {
+    let time = read(CLOCK_BOOTTIME)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+
   private static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
     // SAFETY: `time` is written during the call.

@@ -2,6 +2,8 @@
 public struct DeliveryMetrics: Sendable, Equatable {
   /// The pending deliveries of the whole database, at the last count.
   public var pending = 0
+  /// The age in seconds of the oldest of them, at the last count.
+  public var oldestPendingSeconds: Int64 = 0
   /// The requests in flight.
   public var inFlight = 0
   /// Deliveries that receivers accepted.

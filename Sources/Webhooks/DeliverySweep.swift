@@ -89,11 +89,13 @@ enum DeliverySweep {
       """, [.int(rows)])
   }
 
-  /// Returns the number of pending deliveries, up to `counted`.
+  /// Returns the number of pending deliveries, up to `counted`, and the age of the oldest of them
+  /// in seconds.
   static var countPending: Query {
     Query(
       """
-      SELECT count(*) FROM (SELECT FROM webhook_deliveries WHERE status = 'pending'
+      SELECT count(*), coalesce(ceil(extract(epoch FROM now() - min(created_at))), 0)::bigint
+      FROM (SELECT created_at FROM webhook_deliveries WHERE status = 'pending'
         LIMIT $1::bigint) AS pending
       """, [.int(counted)])
   }

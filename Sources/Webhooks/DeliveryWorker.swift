@@ -286,6 +286,8 @@ struct DeliveryLoop: ~Copyable {
 
   private mutating func count(_ now: Instant) {
     nextCount = now.advanced(byMilliseconds: DeliveryLoop.countMilliseconds)
-    if let rows = run(DeliverySweep.countPending) { metrics.pending = Int(rows.int(0, 0) ?? 0) }
+    guard let rows = run(DeliverySweep.countPending) else { return }
+    metrics.pending = Int(rows.int(0, 0) ?? 0)
+    metrics.oldestPendingSeconds = max(0, rows.int(0, 1) ?? 0)
   }
 }

@@ -35,7 +35,8 @@ struct ReleaseWriter: ~Copyable {
     message.senderName.withRawSpan { name in
       message.body.withRawSpan { body in
         message.payload.withRawSpan { payload in
-          batch.append(record, senderName: name, body: body, payload: payload)
+          batch.append(
+            record, senderName: name, body: body, payload: payload, cameAt: SystemClock.now())
         }
       }
     }

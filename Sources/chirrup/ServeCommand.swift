@@ -127,7 +127,8 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_EMAIL": prepared.demo == nil ? "" : DemoWorkspace.email,
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
-      logger: log.logger, service: supervisor.messages, inherited: supervisor.sockets)
+      logger: log.logger, service: supervisor.messages, inherited: supervisor.sockets,
+      version: Version.text)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)

@@ -21,7 +21,8 @@ struct BatchTests {
         name.withRawSpan { name in
           body.withRawSpan { body in
             batch.append(
-              record(number), senderName: name, body: body, payload: body.extracting(0..<1))
+              record(number), senderName: name, body: body, payload: body.extracting(0..<1),
+              cameAt: Instant(nanoseconds: Int64(number)))
           }
         }
       }
@@ -30,6 +31,11 @@ struct BatchTests {
       #expect(batch.withSenderName(7) { $0.string } == "n7")
       #expect(batch.withBody(7) { $0.string } == "b7 \(round)")
       #expect(batch.withPayload(0) { $0.string } == "b")
+      #expect(batch.came(7) == Instant(nanoseconds: 7))
+      var waits = DurationHistogram()
+      batch.addWaits(until: Instant(nanoseconds: 1_000), to: &waits)
+      #expect(waits.count == UInt64(Limits.batchRecords))
+      #expect(waits.longest == 1_000)
       batch.removeAll()
       #expect(batch.isEmpty && batch.byteCount == 0)
     }

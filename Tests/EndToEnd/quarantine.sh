@@ -25,6 +25,8 @@ check "three of a conversation's messages are rejected, the others stored in ord
   "$python" "$folder/client_poison.py" "ws://127.0.0.1:$port/api/v1/ws" "$(token visitor)" "$work/ids"
 check "they are in quarantine" await 10 "three rows" kept 3
 check "… and counted" await 10 "the counter" counted 3
+is_shown() { curl --silent "$url/metrics" | grep -q '^chirrup_quarantine_messages 3$'; }
+check "… also those that are there" await 60 "the number in /metrics" is_shown
 first=$(head -n 1 "$work/ids")
 check "list prints them" exits 0 quarantine list --json
 check "… one object a line, without the text" \

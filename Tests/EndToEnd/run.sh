@@ -116,6 +116,7 @@ beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
 beside "doctor" ./doctor.sh
 beside "held loop" ./held.sh
+beside "metrics" ./metrics.sh
 beside "service manager" ./service.sh
 beside "socket activation" ./activation.sh
 join

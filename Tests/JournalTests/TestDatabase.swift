@@ -178,7 +178,7 @@ extension Batch {
     Array(name.utf8).withRawSpan { name in
       body.withRawSpan { body in
         Array(payload.utf8).withRawSpan { payload in
-          append(record, senderName: name, body: body, payload: payload)
+          append(record, senderName: name, body: body, payload: payload, cameAt: .zero)
         }
       }
     }

@@ -222,7 +222,8 @@ private struct BatchSource {
         name.withRawSpan { name in
           bodies[made & 63].withRawSpan { body in
             payload.withRawSpan { payload in
-              batch.append(record, senderName: name, body: body, payload: payload)
+              batch.append(
+                record, senderName: name, body: body, payload: payload, cameAt: now)
             }
           }
         }

@@ -232,9 +232,13 @@ struct SendPipeline {
 
   /// Lends the oldest batch to the journal, which takes its records. Returns their number, or nil
   /// when no record waits.
-  mutating func submitBatch(_ submit: (inout Batch) -> Void) -> Int? {
+  /// - Parameter waits: gets how long each record has waited.
+  mutating func submitBatch(
+    _ waits: inout DurationHistogram, now: Instant, _ submit: (inout Batch) -> Void
+  ) -> Int? {
     guard let box = queue.take() else { return nil }
     let count = box.batch.count
+    box.batch.addWaits(until: now, to: &waits)
     submit(&box.batch)
     queue.recycle(box)
     return count
@@ -303,7 +307,8 @@ struct SendPipeline {
           box.batch.withBody(index) { body in
             box.batch.withPayload(index) { payload in
               queue.append(
-                record, senderName: name, body: body, payload: payload, now: box.openedAt)
+                record, senderName: name, body: body, payload: payload,
+                now: box.batch.came(index))
             }
           }
         }
@@ -438,7 +443,8 @@ struct BatchQueue {
     }
     let box = open ?? spare.popLast() ?? Box()
     if box.batch.isEmpty { box.openedAt = now }
-    box.batch.append(record, senderName: senderName, body: body, payload: payload)
+    box.batch.append(
+      record, senderName: senderName, body: body, payload: payload, cameAt: now)
     open = box
     recordCount += 1
   }

@@ -12,7 +12,8 @@ import Tokens
 
 /// Work that the first loop of each gateway does every two seconds: it looks for other gateways,
 /// reads the keys of tokens and which workspaces have bots, starts their sweeps, counts
-/// conversations for analytics, and erases deleted conversations after their deadline.
+/// conversations for analytics and the backlog for `/metrics`, and erases deleted conversations
+/// after their deadline.
 final class Maintenance: Sendable {
   static let intervalMilliseconds: Int64 = 2_000
   /// Workspaces with bots that are read; bots of further ones do not answer.
@@ -31,6 +32,11 @@ final class Maintenance: Sendable {
   /// Conversations that one statement erases. A longer backlog takes several searches.
   private static let erasedMax: Int64 = 20
 
+  /// Rounds between two counts of the backlog.
+  private static let backlogRounds = 5
+  /// Messages in quarantine that are counted.
+  static let quarantinedMax = 10_000
+
   private let database: any Database
   let botJob: BotJob
   private let tokens: TokenAuthority
@@ -40,6 +46,7 @@ final class Maintenance: Sendable {
   private let state = Mutex<(isRunning: Bool, round: Int)>((false, 0))
   private let refusals = Mutex<[String: Outage]>([:])
   private let knownKeys: Mutex<KnownKeys>
+  private let stored = Mutex(StoredFigures())
 
   init(
     database: any Database, botJob: BotJob, tokens: TokenAuthority, knownKeys: KnownKeys,
@@ -74,6 +81,7 @@ final class Maintenance: Sendable {
     await readKeys()
     await refreshBotWorkspaces(isSweepDue: round % Maintenance.sweepRounds == 0)
     await countConversations()
+    if round % Maintenance.backlogRounds == 0 { await countBacklog() }
     if round % Maintenance.eraseRounds == 0 { await eraseDeleted() }
     state.withLock { $0.isRunning = false }
   }
@@ -138,6 +146,26 @@ final class Maintenance: Sendable {
       guard
         await answer(statement, for: "figures of conversations") == Int64(Maintenance.countedMax)
       else { return }
+    }
+  }
+
+  // MARK: Figures
+
+  /// Those of the whole database, for `/metrics`. Nil until they were read, and while PostgreSQL
+  /// refuses that.
+  struct StoredFigures: Sendable {
+    var backlog: Backlog?
+    var quarantined: Int64?
+  }
+
+  var storedFigures: StoredFigures { stored.withLock { $0 } }
+
+  private func countBacklog() async {
+    let backlog = await answer(Backlog.read, for: "figures of the queue")
+    let quarantine = Quarantine.countQuery(limit: Maintenance.quarantinedMax)
+    let quarantined = await rows(of: quarantine, for: "number of quarantined messages")
+    stored.withLock {
+      $0 = StoredFigures(backlog: backlog ?? nil, quarantined: quarantined?.int(0, 0))
     }
   }
 

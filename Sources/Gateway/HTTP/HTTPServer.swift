@@ -165,12 +165,13 @@ struct HTTPServer {
       isExempt: context.admission.isExempt(client))
     let context = context
     let loop = loop
+    let began = turn.now
     Task(executorPreference: context.executors[loop]) {
       let response = await CurrentLoop.$index.withValue(loop) {
         isForInstance
           ? await context.api.handleInstance(request) : await context.api.handle(request)
       }
-      context.mailboxes[loop].post(.response(socket: id, response))
+      context.mailboxes[loop].post(.response(socket: id, response, began: began))
     }
   }
 

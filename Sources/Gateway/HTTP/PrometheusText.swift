@@ -4,49 +4,77 @@ import Primitives
 import REST
 import Webhooks
 
-/// `/metrics`: the metrics of all loops in the Prometheus text format, version 0.0.4.
+/// `/metrics` in the Prometheus text format, version 0.0.4. Names and units follow Prometheus'
+/// recommendations, and `promtool check metrics` accepts the text (Tests/EndToEnd/metrics.sh).
+/// config/METRICS.md lists every family; a test compares it with this text.
+///
+/// The figures of `PrometheusText+Durations.swift` are those of all loops together; the others have
+/// the label `loop` if each loop has its own.
 struct PrometheusText {
-  private let loops: [LoopMetrics]
-  private var text = ""
+  let snapshot: MetricsSnapshot
+  var text = ""
 
-  static func text(
-    _ loops: [LoopMetrics], _ webhooks: DeliveryMetrics, _ api: APIMetrics
-  ) -> String {
-    var metrics = PrometheusText(loops: loops)
+  var loops: [LoopMetrics] { snapshot.loops }
+
+  static func text(_ snapshot: MetricsSnapshot) -> String {
+    var metrics = PrometheusText(snapshot: snapshot)
+    metrics.build()
+    metrics.process()
     metrics.gauges()
     metrics.stalls()
     metrics.traffic()
     metrics.messages()
     metrics.batches()
+    metrics.durations()
     metrics.outcomes()
-    metrics.deliveries(webhooks)
-    metrics.requests(api)
+    metrics.backlog()
+    metrics.deliveries(snapshot.webhooks)
+    metrics.requests(snapshot.api)
     return metrics.text
   }
 
-  private init(loops: [LoopMetrics]) { self.loops = loops }
+  private init(snapshot: MetricsSnapshot) { self.snapshot = snapshot }
 
-  private mutating func family(
+  mutating func family(
     _ name: String, _ type: String, _ help: String, _ lines: [(labels: String, value: UInt64)]
   ) {
-    text += "# HELP chirrup_\(name) \(help)\n# TYPE chirrup_\(name) \(type)\n"
+    head("chirrup_" + name, type, help)
     for (labels, value) in lines { text += "chirrup_\(name)\(labels) \(value)\n" }
   }
 
-  private mutating func family(
+  mutating func family(
     _ name: String, _ type: String, _ help: String, seconds lines: [(labels: String, value: Int64)]
   ) {
-    text += "# HELP chirrup_\(name) \(help)\n# TYPE chirrup_\(name) \(type)\n"
+    head("chirrup_" + name, type, help)
     for (labels, nanoseconds) in lines {
-      text += "chirrup_\(name)\(labels) \(PrometheusText.seconds(nanoseconds, digits: 9))\n"
+      text += "chirrup_\(name)\(labels) \(PrometheusText.seconds(nanoseconds))\n"
     }
   }
 
-  /// Formats nanoseconds as seconds, with 1 to 9 decimal places.
-  private static func seconds(_ nanoseconds: Int64, digits: Int) -> String {
+  /// The comments that introduce a family.
+  mutating func head(_ name: String, _ type: String, _ help: String) {
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+  }
+
+  /// Formats nanoseconds as seconds with 9 decimal places.
+  static func seconds(_ nanoseconds: Int64) -> String {
     let fraction = String(nanoseconds % 1_000_000_000)
     let padded = String(repeating: "0", count: 9 - fraction.count) + fraction
-    return "\(nanoseconds / 1_000_000_000).\(padded.prefix(digits))"
+    return "\(nanoseconds / 1_000_000_000).\(padded)"
+  }
+
+  /// A label's value: backslash, quotation mark and line break are escaped.
+  static func labelValue(_ text: String) -> String {
+    var escaped = ""
+    for character in text.unicodeScalars {
+      switch character {
+      case "\\": escaped += "\\\\"
+      case "\"": escaped += "\\\""
+      case "\n": escaped += "\\n"
+      default: escaped.unicodeScalars.append(character)
+      }
+    }
+    return escaped
   }
 
   private mutating func gauge(_ name: String, _ help: String, _ value: (LoopMetrics) -> Int) {
@@ -59,7 +87,7 @@ struct PrometheusText {
     family(name + "_total", "counter", help, eachLoop(value))
   }
 
-  private func eachLoop<Value>(
+  func eachLoop<Value>(
     _ value: (LoopMetrics) -> Value
   ) -> [(labels: String, value: Value)] {
     loops.enumerated().map { (#"{loop="\#($0.offset)"}"#, value($0.element)) }
@@ -76,42 +104,11 @@ struct PrometheusText {
     gauge("sessions_warm", "Sessions held in memory.") { $0.sessions }
     gauge("recent_bytes", "Bytes of recent messages held in memory.") { $0.recentBytes }
     gauge("queued_records", "Messages that wait for PostgreSQL.") { $0.queuedRecords }
-  }
-
-  /// See `TurnMeter`.
-  private mutating func stalls() {
-    histogram(
-      "loop_stall_seconds",
-      "Elapsed time of one turn, during which all other clients of the loop wait."
-    ) { $0.turns.elapsed }
     family(
-      "loop_stall_longest_seconds", "gauge", "The longest turn since the start.",
-      seconds: eachLoop { $0.turns.elapsed.longest })
-    histogram(
-      "loop_stall_processor_seconds",
-      "Processor time of one turn, up to 2 ms too high; without the time of other processes."
-    ) { $0.turns.processor }
-    family(
-      "loop_stall_processor_longest_seconds", "gauge", "The longest turn since the start.",
-      seconds: eachLoop { $0.turns.processor.longest })
-  }
-
-  private mutating func histogram(
-    _ name: String, _ help: String, _ value: (LoopMetrics) -> TurnMeter.Histogram
-  ) {
-    text += "# HELP chirrup_\(name) \(help)\n# TYPE chirrup_\(name) histogram\n"
-    for (loop, figures) in loops.enumerated() {
-      let turns = value(figures)
-      var upTo: UInt64 = 0
-      for index in TurnMeter.Histogram.limits.indices {
-        upTo += turns.counts[index]
-        let limit = PrometheusText.seconds(TurnMeter.Histogram.limits[index], digits: 3)
-        text += "chirrup_\(name)_bucket{loop=\"\(loop)\",le=\"\(limit)\"} \(upTo)\n"
-      }
-      text += "chirrup_\(name)_bucket{loop=\"\(loop)\",le=\"+Inf\"} \(turns.count)\n"
-      let sum = PrometheusText.seconds(turns.sum, digits: 9)
-      text += "chirrup_\(name)_sum{loop=\"\(loop)\"} \(sum)\n"
-      text += "chirrup_\(name)_count{loop=\"\(loop)\"} \(turns.count)\n"
+      "queued_oldest_seconds", "gauge", "The age of the oldest message without an outcome.",
+      seconds: eachLoop { $0.oldestRecord })
+    gauge("queries_pending", "Queries of this loop that PostgreSQL has not answered.") {
+      $0.queriesPending
     }
   }
 
@@ -159,6 +156,10 @@ struct PrometheusText {
     family(
       "webhooks_pending", "gauge", "Waiting deliveries of all gateways, at most 100000.",
       [("", UInt64(webhooks.pending))])
+    family(
+      "webhooks_oldest_pending_seconds", "gauge",
+      "The age of the oldest waiting delivery of all gateways.",
+      [("", UInt64(webhooks.oldestPendingSeconds))])
     family(
       "webhooks_under_way", "gauge", "Webhook requests in progress.",
       [("", UInt64(webhooks.inFlight))])

@@ -57,8 +57,7 @@ enum StaticRoutes {
     default:
       return HTTPResponse.text(
         200,
-        PrometheusText.text(
-          context.metrics.read(), context.deliveries.metrics, context.api.metrics),
+        PrometheusText.text(MetricsSnapshot(context)),
         type: "text/plain; version=0.0.4; charset=utf-8")
     }
   }

@@ -38,7 +38,10 @@ extension EventLoop {
       pulse.note(.mail)
     case .query(let query, let continuation): store.enqueue(query, continuation, now: turn.now)
     case .append(let item, let continuation): engine.append(http.append(item, continuation))
-    case .response(let socket, let response): respond(socket, response)
+    case .response(let socket, let response, let began):
+      metrics.durations.requests.add(
+        response, SystemClock.now().nanoseconds &- began.nanoseconds)
+      respond(socket, response)
     case .changed(let session, let workspace):
       peers.noteChange(session, of: workspace, &engine)
     case .happened(let news): announce(news)

@@ -41,6 +41,9 @@ extension EventLoop {
       case .plain(let range): deliver(socket, range)
       case .established:
         metrics.handshakes.completed &+= 1
+        if let time = tls.handshakeTime(socket, sockets, now: turn.now) {
+          metrics.durations.handshake.add(time)
+        }
         tls.noteEstablished(socket, &sockets, now: turn.now)
       case .needMoreBytes: hasRecords = false
       case .closed:

@@ -122,8 +122,12 @@ struct EventLoop: ~Copyable {
     {
       timeout = max(0, min(deadline.milliseconds(since: turn.now) + 1, 500))
     }
+    let ended = SystemClock.now()
     metrics.turns.note(
-      from: turn.now, to: SystemClock.now(), processorTime: SystemClock.threadTimeNanoseconds)
+      from: turn.now, to: ended, processorTime: SystemClock.threadTimeNanoseconds)
+    if !output.hasLeft {
+      metrics.durations.undelivered.end(at: ended, in: &metrics.durations.delivery)
+    }
     pulse.note(.waiting)
     poller.wait(milliseconds: timeout)
   }
@@ -241,6 +245,9 @@ struct EventLoop: ~Copyable {
     metrics.connections = engine.connections.count
     metrics.sessions = engine.sessions.count
     metrics.queuedRecords = engine.queuedRecords
+    let oldest = [engine.oldestQueued, store.batch.oldest].compactMap { $0 }.min() ?? turn.now
+    metrics.oldestRecord = turn.now.nanoseconds &- oldest.nanoseconds
+    metrics.queriesPending = store.pendingQueries
     metrics.recentBytes = engine.sessions.recentByteCount
     metrics.engine = engine.counters
     context.metrics.publish(metrics, loop: index)

@@ -24,11 +24,31 @@ struct LoopMetrics: Sendable {
   var closed: [UInt16: UInt64] = [:]
   /// Messages that wait for their batch.
   var queuedRecords = 0
+  /// The age in nanoseconds of the oldest message without an outcome.
+  var oldestRecord: Int64 = 0
+  /// Queries to PostgreSQL without an answer.
+  var queriesPending = 0
   /// Bytes of recent messages in memory.
   var recentBytes = 0
   var quarantine = QuarantineCounts()
   var engine = Counters()
+  var durations = Durations()
 
+  /// The engine has those in the queue (`Counters.queueTimes`), and `turns` those of turns.
+  struct Durations {
+    /// From the submission of a batch to its outcome, once for each of its messages.
+    var commit = DurationHistogram()
+    /// From the outcome of a message until its loop has written what follows from it: the
+    /// acknowledgement, copies to subscribers, and mail to other loops.
+    var delivery = DurationHistogram()
+    var undelivered = OpenDurations()
+    /// As `commit`, once for each batch.
+    var batch = DurationHistogram()
+    var statements = StatementDurations()
+    /// From the accept to the end of the handshake.
+    var handshake = DurationHistogram()
+    var requests = RequestDurations()
+  }
   /// TLS handshakes of this loop.
   struct HandshakeCounts {
     /// Started and not ended.

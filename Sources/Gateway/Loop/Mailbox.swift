@@ -18,7 +18,8 @@ enum LoopMail: Sendable {
   case step(UnownedJob)
   case query(Query, CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
-  case response(socket: SocketID, APIResponse)
+  /// - Parameter began: when the request was complete.
+  case response(socket: SocketID, APIResponse, began: Instant)
   /// A REST handler or a job on this loop has changed the session in the database.
   case changed(session: Identifier, workspace: Identifier?)
   /// From a REST handler on this loop, for the background jobs and for the other gateways.

@@ -13,33 +13,8 @@ import Primitives
 struct TurnMeter {
   static let sampleMilliseconds: Int64 = 2
 
-  /// The number of turns up to each limit, and above the last one.
-  struct Histogram: Sendable {
-    /// Nanoseconds.
-    static let limits: InlineArray<13, Int64> = [
-      1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000,
-      200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000,
-    ]
-
-    private(set) var counts = InlineArray<14, UInt64>(repeating: 0)
-    private(set) var count: UInt64 = 0
-    /// Nanoseconds.
-    private(set) var sum: Int64 = 0
-    /// Nanoseconds.
-    private(set) var longest: Int64 = 0
-
-    mutating func add(_ nanoseconds: Int64) {
-      count &+= 1
-      sum &+= nanoseconds
-      longest = max(longest, nanoseconds)
-      var index = 0
-      while index < Histogram.limits.count, nanoseconds > Histogram.limits[index] { index += 1 }
-      counts[index] &+= 1
-    }
-  }
-
-  private(set) var elapsed = Histogram()
-  private(set) var processor = Histogram()
+  private(set) var elapsed = DurationHistogram()
+  private(set) var processor = DurationHistogram()
   /// The last sample of the processor time, and the elapsed time of the turns since then, in
   /// nanoseconds.
   private var sampled: Int64

@@ -22,6 +22,20 @@ struct PendingQueries {
     case catchUp
     case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
 
+    /// For the metrics.
+    var statementClass: StatementDurations.Class {
+      switch self {
+      case .engine(.session), .otherWorkspaces: .session
+      case .engine(.entries), .engine(.entriesBefore): .page
+      case .engine(.conversation): .conversation
+      case .engine(.storeMark), .engine(.storeAvailability): .mark
+      case .task: .request
+      case .tokenChecks, .recheck, .revocations: .access
+      case .notification, .catchUp, .generation: .peers
+      case .housekeeping, .quarantine, .origins, .presence: .upkeep
+      }
+    }
+
     /// Nil for reads of the engine and queries of tasks.
     var purpose: Purpose? {
       switch self {
@@ -60,7 +74,7 @@ struct PendingQueries {
   static let stopped: Result<Rows, QueryFailure> =
     .failure(.unavailable(reason: "the gateway stops"))
 
-  private var requesters: [UInt64: Requester] = [:]
+  private var requesters: [UInt64: (requester: Requester, since: Instant)] = [:]
   private var last: UInt64 = 0
 
   /// Reads of the engine in flight at once; further ones wait in its queue.
@@ -72,22 +86,25 @@ struct PendingQueries {
 
   var hasRoomForReads: Bool { engineReads < PendingQueries.engineReadsMax }
 
-  mutating func add(_ requester: Requester) -> UInt64 {
+  var count: Int { requesters.count }
+
+  mutating func add(_ requester: Requester, at now: Instant) -> UInt64 {
     last += 1
-    requesters[last] = requester
+    requesters[last] = (requester, now)
     if case .engine = requester { engineReads += 1 }
     return last
   }
 
-  mutating func take(_ ticket: UInt64) -> Requester? {
-    let requester = requesters.removeValue(forKey: ticket)
-    if case .engine = requester { engineReads -= 1 }
-    return requester
+  /// The requester of a ticket, and when it was added.
+  mutating func take(_ ticket: UInt64) -> (requester: Requester, since: Instant)? {
+    let pending = requesters.removeValue(forKey: ticket)
+    if case .engine = pending?.requester { engineReads -= 1 }
+    return pending
   }
 
   /// The loop ends: waiting tasks get an error.
   mutating func end() {
-    for case .task(let continuation) in requesters.values {
+    for case (.task(let continuation), _) in requesters.values {
       continuation.resume(returning: PendingQueries.stopped)
     }
     requesters = [:]

@@ -32,6 +32,7 @@ struct StoreDriver: ~Copyable {
     var recordCount = 0
     /// When its first message came.
     var oldest: Instant?
+    var submittedAt = Instant.zero
   }
 
   /// - Parameters:
@@ -84,6 +85,7 @@ struct StoreDriver: ~Copyable {
 
   private mutating func submit(_ engine: inout Engine, _ now: Instant) {
     batch.oldest = engine.oldestQueued
+    batch.submittedAt = now
     engine.submitBatch { records in
       batch.recordCount = records.count
       writer.submit(&records, now: now)
@@ -96,6 +98,10 @@ struct StoreDriver: ~Copyable {
     // Must be current before outcomes are applied: sends after an unavailable one depend on it.
     engine.isStoreReachable = writer.status.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
+      let time = now.nanoseconds &- batch.submittedAt.nanoseconds
+      metrics.durations.batch.add(time)
+      metrics.durations.commit.add(time, times: batch.recordCount)
+      metrics.durations.undelivered.begin(batch.recordCount, at: now)
       batch = BatchInFlight()
       storeQuarantined(&metrics, now)
     }
@@ -183,6 +189,8 @@ struct StoreDriver: ~Copyable {
     registrations.watchReader(registration, epoll, logger)
   }
 
+  var pendingQueries: Int { queries.count }
+
   /// Whether answers are left for which the last turn had no time.
   var hasAnswers: Bool { reader.hasAnswers }
 
@@ -228,7 +236,7 @@ struct StoreDriver: ~Copyable {
   mutating func enqueue(_ query: Query, for requester: PendingQueries.Requester, now: Instant)
     -> Bool
   {
-    let ticket = queries.add(requester)
+    let ticket = queries.add(requester, at: now)
     queries.hasNew = true
     if reader.enqueue(query, ticket: ticket, now: now) { return true }
     _ = queries.take(ticket)
@@ -279,9 +287,11 @@ struct StoreDriver: ~Copyable {
     _ engine: inout Engine, _ metrics: inout LoopMetrics, now: Instant
   ) -> StoreAnswer? {
     guard let (ticket, result) = reader.takeAnswer() else { return nil }
-    guard let requester = queries.take(ticket) else {
+    guard let (requester, since) = queries.take(ticket) else {
       preconditionFailure("the reader answered an unknown query")
     }
+    metrics.durations.statements.add(
+      requester.statementClass, now.nanoseconds &- since.nanoseconds)
     if let purpose = requester.purpose { health.note(result, of: purpose) }
     let rows = try? result.get()
     switch requester {

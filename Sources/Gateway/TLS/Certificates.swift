@@ -1,5 +1,6 @@
 import OpenSSL
 import Settings
+import Synchronization
 
 /// The certificates of the TLS listeners, read from their files at the start and at each SIGHUP.
 final class Certificates: Sendable {
@@ -9,6 +10,7 @@ final class Certificates: Sendable {
   let tickets = TLSTicketKeys()
   /// The context of the start.
   let first: TLSContext
+  private let current: Mutex<TLSContext>
 
   /// - Returns: nil without TLS listeners.
   init?(_ settings: Settings) throws(TLSLoadFailure) {
@@ -20,6 +22,7 @@ final class Certificates: Sendable {
     }
     compactRecords = settings.tls.compactRecords
     first = try TLSContext(server: files, tickets: tickets, compactRecords: compactRecords)
+    current = Mutex(first)
     guard compactRecords else { return }
     do throws(TLSSelfTestFailure) {
       try TLSSelfTest.run(first)
@@ -32,6 +35,11 @@ final class Certificates: Sendable {
   ///
   /// - Returns: the context for new connections.
   func reload() throws(TLSLoadFailure) -> TLSContext {
-    try TLSContext(server: files, tickets: tickets, compactRecords: compactRecords)
+    let new = try TLSContext(server: files, tickets: tickets, compactRecords: compactRecords)
+    current.withLock { $0 = new }
+    return new
   }
+
+  /// The files of the certificates in use, and when each expires, in seconds since 1970.
+  var expiries: [(file: String, at: Int64)] { current.withLock { $0.expiries } }
 }

@@ -133,6 +133,15 @@ struct TLSDriver {
     queue.isEmpty ? deadline : min(deadline, sockets[socket].exchange.deadline)
   }
 
+  /// Nanoseconds since the accept of a socket whose handshake is under way.
+  func handshakeTime(
+    _ socket: SocketIndex, _ sockets: borrowing SocketTable, now: Instant
+  ) -> Int64? {
+    guard case .handshake(let deadline) = sockets[socket].phase else { return nil }
+    let began = deadline.advanced(byMilliseconds: -TLSDriver.handshakeMilliseconds)
+    return now.nanoseconds &- began.nanoseconds
+  }
+
   // MARK: Receiving
 
   enum Received {

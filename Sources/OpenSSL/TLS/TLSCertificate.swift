@@ -23,6 +23,8 @@ public struct TLSLoadFailure: Error, Equatable, CustomStringConvertible {
 struct TLSCertificate {
   var names: [String]
   var warnings: [String]
+  /// When it expires, in seconds since 1970.
+  var expiry: Int64
 
   /// Limit of the names in one certificate, in bytes.
   private static let nameBytesMax = 65_536
@@ -63,7 +65,8 @@ struct TLSCertificate {
       throw TLSLoadFailure(
         description: "the key \(files.key) does not belong to the certificate \(files.chain)")
     }
-    return unsafe TLSCertificate(names: names(certificate), warnings: warnings)
+    return unsafe TLSCertificate(
+      names: names(certificate), warnings: warnings, expiry: expiry(certificate))
   }
 
   private static func mode(
@@ -96,6 +99,16 @@ struct TLSCertificate {
     if unsafe X509_cmp_current_time(X509_get0_notBefore(certificate)) >= 0 {
       throw TLSLoadFailure(description: "the certificate \(path) is not valid yet")
     }
+  }
+
+  private static func expiry(_ certificate: OpaquePointer) -> Int64 {
+    var (days, seconds): (Int32, Int32) = (0, 0)
+    // SAFETY: both are written, and the first time is freed after the call. The certificate was
+    // loaded, so its time is valid; see `checkDates`.
+    let zero = unsafe ASN1_TIME_set(nil, 0)
+    defer { unsafe ASN1_STRING_free(zero) }
+    _ = unsafe ASN1_TIME_diff(&days, &seconds, zero, X509_get0_notAfter(certificate))
+    return Int64(days) * 86_400 + Int64(seconds)
   }
 
   private static func names(_ certificate: OpaquePointer) -> [String] {

@@ -14,6 +14,8 @@ import COpenSSL
   let hasCompactRecords: Bool
   /// Problems that do not prevent a start.
   public private(set) var warnings: [String] = []
+  /// The files of the certificates, and when each expires, in seconds since 1970.
+  public private(set) var expiries: [(file: String, at: Int64)] = []
 
   /// TLS 1.2 with forward secrecy and authenticated encryption only.
   private static let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -45,6 +47,7 @@ import COpenSSL
       let certificate = try unsafe TLSCertificate.load(one, into: context)
       names.add(certificate.names, certificate: index)
       warnings += certificate.warnings
+      expiries.append((one.chain, certificate.expiry))
     }
   }
 

@@ -69,8 +69,13 @@ public final class API: Sendable {
 
   /// Method and pattern of a route, for the log.
   public static func routeName(_ index: Int) -> String {
-    guard routes.indices.contains(index) else { return "an unknown route" }
-    return "\(routes[index].method) \(routes[index].path)"
+    guard let route = routePattern(index) else { return "an unknown route" }
+    return "\(route.method) \(route.path)"
+  }
+
+  /// Method and pattern of a route, for the metrics.
+  public static func routePattern(_ index: Int) -> (method: String, path: String)? {
+    routes.indices.contains(index) ? (routes[index].method, routes[index].path) : nil
   }
 
   /// Responds to a request whose path begins with `/api/v1/`.
@@ -85,6 +90,7 @@ public final class API: Sendable {
       response = await API.$currentRoute.withValue(route) {
         await respond(API.routes[route], request, parameters)
       }
+      response.route = route
     } else if isWidget && request.method == "OPTIONS" {
       response = origins.preflight(allowed: allowed)
     } else if !allowed.isEmpty {

@@ -69,6 +69,8 @@ public struct APIResponse: Sendable {
   public var status: Int
   public var headers: [(name: String, value: String)]
   public var body: [UInt8]
+  /// The route that responded, as an index into the table of routes; nil: none.
+  public internal(set) var route: Int?
   /// The body to return if the request is repeated under its `Idempotency-Key`: without secrets
   /// that are shown once. Nil: the same body.
   var repeatable: [UInt8]?

@@ -1,0 +1,33 @@
+import Kernel
+import REST
+import Settings
+import Webhooks
+
+/// The figures of one answer to `/metrics`. Nothing is queried for it: loops and background jobs
+/// have published them, and the kernel gives those of the process at once.
+struct MetricsSnapshot {
+  var loops: [LoopMetrics]
+  var webhooks = DeliveryMetrics()
+  var api = APIMetrics()
+  var stored = Maintenance.StoredFigures()
+  /// Nil if the kernel does not give them, for example without /proc.
+  var process: ProcessFigures?
+  /// The files of the certificates, and when each expires, in seconds since 1970.
+  var certificates: [(file: String, at: Int64)] = []
+  var version = ""
+  /// The most connections of this gateway.
+  var connectionsMax = 0
+
+  init(loops: [LoopMetrics]) { self.loops = loops }
+
+  init(_ context: GatewayContext) {
+    loops = context.metrics.read()
+    webhooks = context.deliveries.metrics
+    api = context.api.metrics
+    stored = context.maintenance.storedFigures
+    process = try? ProcessFigures.read()
+    certificates = context.certificates?.expiries ?? []
+    version = context.version
+    connectionsMax = context.settings.limits.connections
+  }
+}
