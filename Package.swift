@@ -170,7 +170,7 @@ let package = Package(
     suite("KernelTests", ["Kernel", "Primitives"]),
     suite("OpenSSLTests", ["OpenSSL", "Primitives"]),
     suite("PostgresTests", ["Postgres", "EmbeddedPostgres", "Primitives"]),
-    suite("EmbeddedPostgresTests", ["EmbeddedPostgres", "Postgres"]),
+    suite("EmbeddedPostgresTests", ["EmbeddedPostgres", "Postgres", "Primitives"]),
     suite(
       "JournalTests",
       ["Journal", "Postgres", "Migrator", "EmbeddedPostgres", "Fixtures", "Chat", "Primitives"]),

@@ -15,6 +15,8 @@ extension StoredData {
 
   /// The most messages that one transaction deletes, unless a single session has more.
   public static let messagesPerBatch: Int64 = 5_000
+  /// The most visitors that one transaction deletes.
+  public static let visitorsPerBatch: Int64 = 2_000
 
   /// Counts closed and deleted sessions without a message in the last `days` days. Changes nothing.
   public func expired(
@@ -62,9 +64,8 @@ extension StoredData {
         progress.milliseconds = Int64((clock.now - start) / .milliseconds(1))
         report(progress)
       }
+      let visitors = try removeVisitors(days: days, of: item.workspace, report: report)
       try connection.transaction { _ in
-        let visitors = try number(
-          StoredData.visitorsSQL, [.uuid(item.workspace), .int(Int64(days))])
         try audit(
           "sessions.expired", workspace: item.workspace, target: nil,
           details: [
@@ -109,15 +110,44 @@ extension StoredData {
     SELECT count(*), coalesce(sum(last_seq), 0)::bigint FROM gone
     """
 
+  /// Deletes visitors without sessions who were not seen since, in batches in the order of their
+  /// ids. They are not counted first: the search takes most of the time.
+  private func removeVisitors(
+    days: Int, of workspace: Identifier, report: (MoveProgress) -> Void
+  ) throws(QueryFailure) -> Int64 {
+    var progress = MoveProgress(title: "visitors removed", rowsTotal: nil)
+    let clock = ContinuousClock()
+    let start = clock.now
+    var last = Identifier.zero
+    while true {
+      let rows = try connection.run(
+        Query(
+          StoredData.visitorsSQL,
+          [
+            .uuid(workspace), .int(Int64(days)), .uuid(last), .int(StoredData.visitorsPerBatch),
+          ]))
+      guard let end = rows.uuid(0, 1) else { return progress.rowsDone }
+      last = end
+      progress.rowsDone += rows.int(0, 0) ?? 0
+      progress.milliseconds = Int64((clock.now - start) / .milliseconds(1))
+      report(progress)
+    }
+  }
+
   private static let visitorsSQL: StaticString = """
-    WITH gone AS (
-      DELETE FROM visitors v
-      WHERE v.workspace_id = $1 AND v.last_seen_at < now() - $2 * interval '1 day'
+    WITH page AS MATERIALIZED (
+      SELECT v.id FROM visitors v
+      WHERE v.workspace_id = $1 AND v.id > $3 AND v.last_seen_at < now() - $2 * interval '1 day'
         AND v.banned_at IS NULL
         AND NOT EXISTS (SELECT FROM chat_sessions s
           WHERE s.workspace_id = $1 AND s.user_id = v.id)
+      ORDER BY v.id LIMIT $4
+    ), gone AS (
+      DELETE FROM visitors v USING page p
+      WHERE v.workspace_id = $1 AND v.id = p.id
+        AND v.last_seen_at < now() - $2 * interval '1 day' AND v.banned_at IS NULL
       RETURNING 1
     )
-    SELECT count(*) FROM gone
+    SELECT (SELECT count(*) FROM gone), (SELECT id FROM page ORDER BY id DESC LIMIT 1)
     """
 }

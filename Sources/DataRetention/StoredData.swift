@@ -32,6 +32,14 @@ public struct StoredData {
         [.uuid(workspace), .text(action), .uuid(target), .json(Array("{\(json)}".utf8))]))
   }
 
+  /// Counts all messages and conversations.
+  public func counts() throws(QueryFailure) -> (messages: Int64, conversations: Int64) {
+    (
+      messages: try number("SELECT count(*) FROM chats"),
+      conversations: try number("SELECT count(*) FROM chat_sessions")
+    )
+  }
+
   /// Makes running gateways reload the sessions in their memory, within seconds.
   func announceChanges() throws(QueryFailure) {
     try connection.run(Query("UPDATE database_epoch SET generation = generation + 1"))

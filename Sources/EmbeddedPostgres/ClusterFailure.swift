@@ -10,6 +10,13 @@ public enum ClusterFailure: Error, Sendable, Equatable {
   case program(name: String, output: String)
   case noAccount
   case tooSlow(operation: String, seconds: Int)
+  /// A restore into this directory was interrupted.
+  case unfinishedRestore(directory: String)
+  /// A restore needs an empty directory.
+  case notEmpty(directory: String, entry: String)
+  case notABackup(path: String, reason: String)
+  case noSpace(path: String, needed: Int64, free: Int64, remedy: String)
+  case backupRunning(folder: String, process: Int32?)
 }
 
 extension ClusterFailure: CustomStringConvertible {
@@ -38,6 +45,22 @@ extension ClusterFailure: CustomStringConvertible {
         + "create one of them, or run as another user"
     case .tooSlow(let operation, let seconds):
       "PostgreSQL did not \(operation) within \(seconds) s"
+    case .unfinishedRestore(let directory):
+      "a restore into \(directory) was interrupted; run chirrup restore again, or delete "
+        + "\(directory)/postgres to begin with an empty database"
+    case .notEmpty(let directory, let entry):
+      "\(directory) is not empty (it contains \(entry)); name an empty folder, or move the old "
+        + "one away, and keep it until you have seen that the restored one is right"
+    case .notABackup(let path, let reason):
+      "\(path) is not a complete backup: \(reason)"
+    case .noSpace(let path, let needed, let free, let remedy):
+      "\(path) has \(mebibytes(free)) free, and \(mebibytes(needed)) are needed; \(remedy)"
+    case .backupRunning(let folder, let process):
+      "another backup \(process.map { "(process \($0)) " } ?? "")is being written to \(folder); "
+        + "wait until it has ended"
     }
   }
 }
+
+/// A number of bytes, rounded up to MiB.
+public func mebibytes(_ bytes: Int64) -> String { "\((bytes + (1 << 20) - 1) >> 20) MiB" }

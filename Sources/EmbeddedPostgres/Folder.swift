@@ -89,3 +89,57 @@ enum Folder {
     (try? FolderListing.names(in: folder)) ?? []
   }
 }
+
+extension Folder {
+  /// Free bytes of the file system for users other than root.
+  static func freeBytes(_ path: String) throws(ClusterFailure) -> Int64 {
+    var status = statvfs()
+    // SAFETY: the path is copied into a C string, and `status` is filled during the call.
+    guard unsafe statvfs(path, &status) == 0 else {
+      throw .system(operation: "examine", path: path, reason: systemText(errno))
+    }
+    return Int64(status.f_bavail) * Int64(status.f_frsize)
+  }
+
+  /// The bytes that a folder's files occupy.
+  static func bytes(of path: String) throws(ClusterFailure) -> Int64 {
+    let output = try Program(
+      path: "du", arguments: ["--summarize", "--block-size=1", "--", path]
+    ).runChecked(seconds: 600)
+    guard let bytes = Int64(output.prefix { $0.isNumber }) else {
+      throw .program(name: "du", output: output)
+    }
+    return bytes
+  }
+
+  /// Renames within one file system, and waits until the new name is on the disk.
+  static func rename(_ path: String, to target: String) throws(ClusterFailure) {
+    // SAFETY: the paths are copied into C strings for the calls.
+    guard unsafe Glibc.rename(path, target) == 0 else {
+      throw .system(operation: "rename", path: path, reason: systemText(errno))
+    }
+    let above = target.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+    let file = unsafe open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard file >= 0 else {
+      throw .system(operation: "open", path: above, reason: systemText(errno))
+    }
+    defer { close(file) }
+    guard fsync(file) == 0 else {
+      throw .system(operation: "write", path: above, reason: systemText(errno))
+    }
+  }
+
+  /// Deletes a folder with its contents.
+  static func remove(_ path: String) throws(ClusterFailure) {
+    try Program(path: "rm", arguments: ["-rf", "--", path]).runChecked(seconds: 3_600)
+  }
+
+  /// The names in a folder, sorted, without hidden ones.
+  static func names(in folder: String) throws(ClusterFailure) -> [String] {
+    do throws(Errno) {
+      return try FolderListing.names(in: folder)
+    } catch {
+      throw .system(operation: "read", path: folder, reason: error.text)
+    }
+  }
+}

@@ -20,8 +20,8 @@ public final class PrivateCluster {
   /// The connection URL for libpq; empty before `start`.
   public private(set) var url = ""
 
-  private let directory: String
-  private var lock: Int32 = -1
+  let directory: String
+  private var lock: LockFile?
   private var keeper: Keeper?
   private var data = ""
   private var privateSocketFolder: String?
@@ -61,12 +61,8 @@ public final class PrivateCluster {
 
   /// Starts the server and waits until it accepts connections.
   public func start() throws(ClusterFailure) {
-    try Folder.make(directory, mode: 0o755)
-    let directory = try Folder.resolve(directory)
-    try takeLock(directory + "/gateway.lock")
     do throws(ClusterFailure) {
-      let account = try account(for: directory + "/postgres")
-      let home = try home(in: directory, for: account)
+      let (home, account) = try open()
       data = home + "/data"
       // A running server is not a child of this process: an earlier version left it, or it is
       // stopping because its gateway was killed. It must end first.
@@ -75,19 +71,46 @@ public final class PrivateCluster {
       }
       let binaries = try ServerBinaries.find(version: dataVersion)
       if dataVersion == nil { try create(home, binaries, account) }
-      let server = try Server(
-        binaries: binaries, account: account, data: data,
-        socketFolder: socketFolder(in: home, for: account), log: directory + "/postgres.log",
-        survivesPowerLoss: survivesPowerLoss)
-      let keeper = Keeper(restartsByItself: restartsByItself, report: report)
-      try keeper.begin(server)
-      self.keeper = keeper
-      try awaitReady(after: 0)
-      url = PrivateCluster.url(socketFolder: server.socketFolder)
+      try launch(binaries, account, home: home)
     } catch {
       stop()
       throw error
     }
+  }
+
+  /// Takes the directory's lock, and returns the folder of the server and its account.
+  func open() throws(ClusterFailure) -> (home: String, account: Account?) {
+    try Folder.make(directory, mode: 0o755)
+    let directory = try Folder.resolve(directory)
+    do throws(LockFile.Refusal) {
+      lock = try LockFile(directory + "/gateway.lock")
+    } catch {
+      switch error {
+      case .held(let process): throw .inUse(directory: self.directory, process: process)
+      case .failed(let failure): throw failure
+      }
+    }
+    let account = try account(for: directory + "/postgres")
+    return (try home(in: directory, for: account), account)
+  }
+
+  /// Starts the server on `data`, or on the folder of that name in `home`.
+  ///
+  /// - Parameter options: of the server's command line.
+  func launch(
+    _ binaries: ServerBinaries, _ account: Account?, home: String, folder: String? = nil,
+    options: [String] = []
+  ) throws(ClusterFailure) {
+    if let folder { data = folder }
+    let server = try Server(
+      binaries: binaries, account: account, data: data,
+      socketFolder: socketFolder(in: home, for: account), log: directory + "/postgres.log",
+      survivesPowerLoss: survivesPowerLoss, options: options)
+    let keeper = Keeper(restartsByItself: restartsByItself, report: report)
+    try keeper.begin(server)
+    self.keeper = keeper
+    try awaitReady(after: 0)
+    url = PrivateCluster.url(socketFolder: server.socketFolder)
   }
 
   /// Stops the server with a fast shutdown: it closes all connections and writes a checkpoint.
@@ -100,8 +123,7 @@ public final class PrivateCluster {
       unsafe _ = rmdir(folder)
       privateSocketFolder = nil
     }
-    if lock >= 0 { close(lock) }
-    lock = -1
+    lock = nil
   }
 
   /// For tests: ends the server without a checkpoint, as a crash does, and starts it again on the
@@ -153,24 +175,6 @@ public final class PrivateCluster {
   }
 
   // MARK: Directories
-
-  private func takeLock(_ path: String) throws(ClusterFailure) {
-    // SAFETY: the path is copied into a C string for the call.
-    let file = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else {
-      throw .system(operation: "open", path: path, reason: systemText(errno))
-    }
-    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-      close(file)
-      let holder = Folder.read(path).flatMap { Int32($0.prefix { $0.isNumber }) }
-      throw .inUse(directory: directory, process: holder)
-    }
-    ftruncate(file, 0)
-    let text = Array("\(getpid())\n".utf8)
-    // SAFETY: the buffer has `count` bytes.
-    unsafe _ = text.withUnsafeBytes { unsafe write(file, $0.baseAddress, $0.count) }
-    lock = file
-  }
 
   /// The account that runs the server; nil unless this process is root. Existing data keeps its
   /// owner.
@@ -238,6 +242,9 @@ public final class PrivateCluster {
   private func create(
     _ home: String, _ binaries: ServerBinaries, _ account: Account?
   ) throws(ClusterFailure) {
+    guard !Folder.exists(home + Restoring.folder) else {
+      throw .unfinishedRestore(directory: directory)
+    }
     let fresh = home + "/data.new"
     try Program(path: "rm", arguments: ["-rf", "--", fresh], account: account)
       .runChecked(seconds: 60)

@@ -23,8 +23,13 @@ struct Program {
     var output: String
   }
 
+  /// The interval of `meanwhile`.
+  private static let tickMilliseconds = 250
+
   /// Runs the program; kills it after `seconds` and throws `tooSlow`.
-  func run(seconds: Int) throws(ClusterFailure) -> Exit {
+  ///
+  /// - Parameter meanwhile: called every 250 ms while the program prints nothing.
+  func run(seconds: Int, meanwhile: () -> Void = {}) throws(ClusterFailure) -> Exit {
     let (outputReader, outputWriter) = try Program.pipe()
     let (inputReader, inputWriter) = try Program.pipe()
     defer { close(outputReader) }
@@ -45,15 +50,18 @@ struct Program {
     let deadline = clock.now + .seconds(seconds)
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
-      let left = clock.now.duration(to: deadline).components
       var interest = pollfd(fd: outputReader, events: Int16(POLLIN), revents: 0)
       // SAFETY: one descriptor.
-      let ready = unsafe poll(&interest, 1, Int32(max(0, left.seconds * 1000 + 1)))
+      let ready = unsafe poll(&interest, 1, Int32(Program.tickMilliseconds))
       if ready < 0, errno == EINTR { continue }
-      if ready == 0 || clock.now >= deadline {
+      if clock.now >= deadline {
         kill(process, SIGKILL)
         _ = Program.wait(for: process)
         throw .tooSlow(operation: "end \(name)", seconds: seconds)
+      }
+      if ready == 0 {
+        meanwhile()
+        continue
       }
       // SAFETY: the buffer has `count` bytes.
       let count = unsafe read(outputReader, &buffer, buffer.count)
@@ -65,9 +73,13 @@ struct Program {
   }
 
   /// Runs the program; throws its output unless it succeeds.
-  func runChecked(seconds: Int) throws(ClusterFailure) {
-    let ended = try run(seconds: seconds)
+  @discardableResult
+  func runChecked(
+    seconds: Int, meanwhile: () -> Void = {}
+  ) throws(ClusterFailure) -> String {
+    let ended = try run(seconds: seconds, meanwhile: meanwhile)
     guard ended.succeeded else { throw .program(name: name, output: ended.output) }
+    return ended.output
   }
 
   /// Starts the program; the caller must reap the process.

@@ -8,6 +8,8 @@ struct Server: Sendable {
   var socketFolder: String
   var log: String
   var survivesPowerLoss: Bool
+  /// More options of the command line, which precede those of configuration files.
+  var options: [String] = []
 
   func launch() throws(ClusterFailure) -> pid_t {
     // No server runs here, so a crash left this file, and another process may have its id by now.
@@ -29,7 +31,7 @@ struct Server: Sendable {
         // it.
         "-c", "fsync=\(survivesPowerLoss ? "on" : "off")", "-c", "synchronous_commit=on", "-c",
         "full_page_writes=on", "-c", "recovery_init_sync_method=\(Server.recoverySync)",
-      ] + (survivesPowerLoss ? [] : Server.forTests), account: account, deathSignal: "INT"
+      ] + (survivesPowerLoss ? [] : Server.forTests) + options, account: account, deathSignal: "INT"
     ).start(output: file)
   }
 

@@ -115,10 +115,10 @@ final class CommandOutput {
     write(members)
   }
 
-  /// Prints the progress of a data move: at most one line per second, and one at the end.
+  /// Prints the progress of a data move: at most one line per second, and one at the expected end.
   func report(_ progress: MoveProgress) {
     let now = SystemClock.now()
-    let isLast = progress.rowsDone >= progress.rowsTotal
+    let isLast = progress.rowsDone == progress.rowsTotal
     guard isLast || now.milliseconds(since: lastProgress) >= CommandOutput.progressMilliseconds
     else {
       return
@@ -128,9 +128,9 @@ final class CommandOutput {
       "  \(progress)",
       [
         ("progress", .text(progress.title)), ("rows", .number(progress.rowsDone)),
-        ("of", .number(max(progress.rowsTotal, progress.rowsDone))),
+        ("of", progress.expectedRows.map { .number($0) } ?? .null),
         ("rows_per_second", .number(progress.rowsPerSecond)),
-        ("seconds_left", .number(progress.secondsLeft)),
+        ("seconds_left", progress.secondsLeft.map { .number($0) } ?? .null),
       ])
   }
 

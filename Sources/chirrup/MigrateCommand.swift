@@ -2,6 +2,7 @@
 import ArgumentParser
 import Migrator
 import Postgres
+import Settings
 
 struct MigrateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -44,10 +45,16 @@ struct AdministrationOptions: ParsableArguments {
   func run(
     as user: Database.User = .gateway, _ body: (BlockingConnection, CommandOutput) throws -> Void
   ) async throws {
+    try await perform { settings, output in
+      try Database.withConnection(settings, as: user) { try body($0, output) }
+    }
+  }
+
+  /// Runs a command that finds its database itself; otherwise like `run`.
+  func perform(_ body: (Settings, CommandOutput) throws -> Void) async throws {
     let output = CommandOutput(json: json)
     do {
-      let settings = try await data.settings()
-      try Database.withConnection(settings, as: user) { try body($0, output) }
+      try body(try await data.settings(), output)
     } catch {
       let code = Ending.code(for: error)
       if !(error is ExitCode) { output.report(error, code: code) }

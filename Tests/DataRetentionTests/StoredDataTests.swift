@@ -69,13 +69,34 @@ import Testing
       progress.append($0)
     }
     #expect(gone.map(\.messages) == [12_000])
-    #expect(progress.map(\.rowsDone) == [5_000, 10_000, 12_000])
+    #expect(
+      progress.filter { $0.title == "messages removed" }.map(\.rowsDone)
+        == [5_000, 10_000, 12_000])
+    #expect(progress.last?.description.hasPrefix("visitors removed: 1 rows, ") == true)
     #expect(try connection.number("SELECT count(*) FROM chats") == 14_000)
     #expect(
       try connection.texts("SELECT details::text FROM audit_log WHERE action = 'sessions.expired'")
         == ["{\"days\": 365, \"messages\": 12000, \"sessions\": 12, \"visitors\": 1}"])
     #expect(try storedData.expired(days: 365, workspace: StoredDataTests.shop) == [])
     try verify()
+  }
+
+  @Test func `visitors are removed in batches, with progress and without a guess of its end`()
+    throws
+  {
+    try connection.execute(
+      script: """
+        INSERT INTO visitors (workspace_id, name, last_seen_at)
+          SELECT '\(StoredDataTests.shop)', 'gone', now() - interval '2 years'
+          FROM generate_series(1, 4000)
+        """)
+    var progress: [MoveProgress] = []
+    _ = try storedData.removeExpired(days: 365, workspace: StoredDataTests.shop) {
+      if $0.title == "visitors removed" { progress.append($0) }
+    }
+    #expect(progress.map(\.rowsDone) == [2_000, 4_000, 4_001])
+    #expect(progress.allSatisfy { $0.secondsLeft == nil })
+    #expect(try connection.number("SELECT count(*) FROM visitors WHERE name = 'gone'") == 0)
   }
 
   @Test func `a session with more messages than a batch is removed alone`() throws {

@@ -131,6 +131,7 @@ else
   beside "database crash" ./crash_postgres.sh 1
   beside "private database" ./private_database.sh
 fi
+beside "backup" ./backup.sh
 beside "outbox" ./outbox.sh
 beside "workloads" ./workloads.sh
 if $full; then beside "openapi" ./openapi.sh --full; else beside "openapi" ./openapi.sh; fi

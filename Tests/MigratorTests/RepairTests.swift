@@ -188,9 +188,19 @@ import Testing
     var progress = MoveProgress(title: "rows", rowsTotal: 1_000)
     progress.rowsDone = 250
     progress.milliseconds = 500
-    #expect("\(progress)" == "rows: 250 of 1000 rows, 500 a second, 1 s left")
+    #expect(
+      "\(progress)" == "rows: 250 of 1000 rows, 500 a second", "no estimate in the first second")
+    progress.milliseconds = 2_000
+    #expect("\(progress)" == "rows: 250 of 1000 rows, 125 a second, about 6 s left")
+    progress.rowsDone = 999
+    #expect("\(progress)" == "rows: 999 of 1000 rows, 499 a second, about 1 s left")
+    progress.rowsDone = 1_000
+    #expect("\(progress)" == "rows: 1000 of 1000 rows, 500 a second")
+    // More than were counted: nobody knows when it ends.
     progress.rowsDone = 1_100
-    #expect(progress.secondsLeft == 0)
+    #expect("\(progress)" == "rows: 1100 rows, 550 a second")
+    progress.rowsTotal = nil
+    #expect(progress.secondsLeft == nil)
     #expect(MoveProgress(title: "none", rowsTotal: 0).rowsPerSecond == 0)
   }
 }
