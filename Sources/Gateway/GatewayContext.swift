@@ -21,6 +21,7 @@ final class GatewayContext: Sendable {
   let maintenance: Maintenance
   let peers: Peers
   let admission: Admission
+  let quotas: SharedQuotas
   let proxies: Proxies
   let hosts: Hosts
   let probe = ProxyProbe()
@@ -103,6 +104,7 @@ final class GatewayContext: Sendable {
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
     admission = Admission(settings)
+    quotas = SharedQuotas(settings.limits.quotas, loopCount: loopCount)
     proxies = Proxies(settings)
     hosts = Hosts(settings)
     metrics = MetricsRegistry(loopCount: loopCount)
