@@ -105,8 +105,7 @@ final class GatewayContext: Sendable {
       mailboxes: mailboxes, peers: peers, logger: logger)
     admission = Admission(settings)
     quotas = SharedQuotas(settings.limits.quotas, loopCount: loopCount)
-    proxies = Proxies(settings)
-    hosts = Hosts(settings)
+    (proxies, hosts) = (Proxies(settings), Hosts(settings))
     metrics = MetricsRegistry(loopCount: loopCount)
     (databaseURL, service) = (options.databaseURL, options.service)
     self.logger = logger

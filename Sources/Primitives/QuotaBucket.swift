@@ -14,7 +14,7 @@ struct QuotaBucket: Sendable {
     return missing <= 0 ? 0 : (missing + limit.amount - 1) / limit.amount
   }
 
-  /// Lends a share of the rest, at most `most`, but at least what is needed, which `wait` has found.
+  /// Lends a share of the rest, at most `most`, but at least the need, which `wait` has allowed.
   mutating func lend(
     _ need: Int64, most: Int64, _ shares: Int64, _ limit: QuotaTable.Limit
   ) -> Int64 {

@@ -1,5 +1,5 @@
-/// The ledger of the process as a loop reaches it, and its limits. The gateway gives the lock, since
-/// a pure target has none.
+/// The ledger of the process as a loop reaches it, and its limits. The gateway gives the lock,
+/// since a pure target has none.
 public struct SharedQuotas: Sendable {
   public typealias Exclusively = @Sendable (_ body: (inout QuotaLedger) -> Void) -> Void
 
