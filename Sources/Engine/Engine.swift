@@ -118,13 +118,13 @@ extension Engine {
     /// Shown in `welcome.node`.
     public var node: StaticString
     public var compression: CompressionOptions
-    /// The quotas of visitors, as this loop counts them.
-    public var quotas: QuotaTable.Configuration
+    /// The quotas of visitors over all loops.
+    public var quotas: SharedQuotas
 
     public init(
       connectionsMax: Int, sessionsMax: Int, recentBytesMax: Int? = nil,
       node: StaticString, compression: CompressionOptions = CompressionOptions(),
-      quotas: QuotaTable.Configuration = QuotaTable.Configuration()
+      quotas: SharedQuotas = .unlimited
     ) {
       self.connectionsMax = connectionsMax
       self.sessionsMax = sessionsMax

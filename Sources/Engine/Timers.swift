@@ -22,6 +22,7 @@ extension Engine {
     }
     for index in sessions.indices where sessions.isOccupied(index) { checkSession(index) }
     sending.expire(sessions, &connections, &effects, now: now)
+    sending.settleQuotas(now: now)
   }
 
   private mutating func checkSession(_ index: SessionIndex) {

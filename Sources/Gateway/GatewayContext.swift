@@ -21,6 +21,7 @@ final class GatewayContext: Sendable {
   let maintenance: Maintenance
   let peers: Peers
   let admission: Admission
+  let quotas: SharedQuotas
   let proxies: Proxies
   let hosts: Hosts
   let probe = ProxyProbe()
@@ -104,8 +105,8 @@ final class GatewayContext: Sendable {
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
     admission = Admission(settings)
-    proxies = Proxies(settings)
-    hosts = Hosts(settings)
+    quotas = SharedQuotas(settings.limits.quotas, loopCount: loopCount)
+    (proxies, hosts) = (Proxies(settings), Hosts(settings))
     metrics = MetricsRegistry(loopCount: loopCount)
     (databaseURL, service, version) = (options.databaseURL, options.service, options.version)
     self.logger = logger

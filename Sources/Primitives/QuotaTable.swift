@@ -1,9 +1,9 @@
 /// Quotas of visitors: messages a minute and stored bytes a day, of one visitor, of one address and
-/// of one workspace. One loop has one table, so it takes no lock.
+/// of one workspace, as one loop spends them. `QuotaLedger` counts for all loops.
 ///
-/// A visitor is looked up once for each connection, which keeps the `Slot`; counting a message
-/// needs neither a lookup nor an allocation. An entry is freed when nothing is counted in it any
-/// more. A full table frees visitors whose quota is used: a flood costs precision, never memory.
+/// A visitor is looked up once for each connection, which keeps the `Slot`. A message is taken from
+/// the allowances that the loop has borrowed: no lookup, no lock, no allocation. Only a sender
+/// without an allowance, or with one that is used up, needs the ledger before the next `settle`.
 public struct QuotaTable: Sendable {
   /// The amount in a window, and as much at once. 0: no limit.
   public struct Limit: Sendable, Equatable {
@@ -42,6 +42,16 @@ public struct QuotaTable: Sendable {
       address = Limits()
       workspace = Limits()
     }
+
+    subscript(_ subject: Subject) -> Limits {
+      switch subject {
+      case .visitor: visitor
+      case .address: address
+      case .workspace: workspace
+      }
+    }
+
+    var isNone: Bool { visitor.isNone && address.isNone && workspace.isNone }
   }
 
   public enum Subject: Sendable, Equatable { case visitor, address, workspace }
@@ -68,9 +78,16 @@ public struct QuotaTable: Sendable {
     var key = Identifier.zero
     var generation: UInt32 = 0
     var isUsed = false
-    var isVisitor = false
-    var messages = QuotaBucket()
-    var kibibytes = QuotaBucket()
+    var subject = Subject.visitor
+    /// Borrowed and not spent.
+    var held = QuotaAllowance.none
+    /// Spent and not reported to the ledger.
+    var spent = QuotaAllowance.none
+    var isBorrower = false
+    /// Its position in the ledger, or -1.
+    var account: Int32 = -1
+    /// The last `settle` or loan that found a message, in milliseconds.
+    var busyAt: Int64 = 0
     /// Of a visitor: the entries of the address and the workspace, or -1.
     var address: Int32 = -1
     var workspace: Int32 = -1
@@ -80,19 +97,24 @@ public struct QuotaTable: Sendable {
 
   /// Entries of one table: about 100 bytes each.
   public static var entriesMaxDefault: Int { 65_536 }
+  /// After this time without a message of its sender, `settle` returns an allowance.
+  public static var idleMilliseconds: Int64 { 10_000 }
+  /// Entries that are settled under one lock.
+  private static var settledAtOnce: Int { 1_024 }
 
-  private let limits: Configuration
+  private let shared: SharedQuotas
   private let entriesMax: Int
   private var entries: [Entry] = []
   private var free: [Int32] = []
   private var indexByKey: [Identifier: Int32] = [:]
+  /// The entries with an allowance or an unreported expense, each once.
+  private var borrowers: [Int32] = []
   private var hand = 0
-  private var sweptAt = Int64.min
 
-  public init(_ limits: Configuration, entriesMax: Int = QuotaTable.entriesMaxDefault) {
-    self.limits = limits
+  public init(_ shared: SharedQuotas, entriesMax: Int = QuotaTable.entriesMaxDefault) {
+    self.shared = shared
     self.entriesMax = entriesMax
-    isLimited = !(limits.visitor.isNone && limits.address.isNone && limits.workspace.isNone)
+    isLimited = !shared.limits.isNone
   }
 
   /// Whether there is any limit.
@@ -112,17 +134,17 @@ public struct QuotaTable: Sendable {
     of visitor: Identifier, address: UInt32, workspace: Identifier, nowMilliseconds now: Int64
   ) -> Slot? {
     // An entry needs up to two others.
-    if count + 3 > entriesMax { makeRoom(now) }
+    makeRoom(now)
     guard count + 3 <= entriesMax else { return nil }
-    let index = indexByKey[visitor] ?? insert(visitor, isVisitor: true)
+    let index = indexByKey[visitor] ?? insert(visitor, .visitor)
     // No identifier of PostgreSQL begins with eight bytes of zeros.
     let addressKey = address == 0 ? nil : Identifier(high: 0, low: UInt64(address))
     // The visitor may have come from another address before.
     leave(entries[Int(index)].address)
-    let addressIndex = refer(to: addressKey, limits.address)
+    let addressIndex = refer(to: addressKey, .address)
     entries[Int(index)].address = addressIndex
     leave(entries[Int(index)].workspace)
-    let workspaceIndex = refer(to: workspace, limits.workspace)
+    let workspaceIndex = refer(to: workspace, .workspace)
     entries[Int(index)].workspace = workspaceIndex
     var slot = Slot()
     slot.index = index
@@ -130,47 +152,135 @@ public struct QuotaTable: Sendable {
     return slot
   }
 
-  /// Counts a message of a visitor, unless a limit is exceeded.
+  /// Counts a message of a visitor, unless a limit is exceeded. A refused message counts nowhere.
   public mutating func take(
     _ slot: Slot, byteCount: Int, nowMilliseconds now: Int64
   ) -> Refusal? {
-    let amount = Int64(max(1, (byteCount + 1_023) / 1_024))
+    let need = QuotaAllowance(
+      messages: 1, kibibytes: Int64(max(1, (byteCount + 1_023) / 1_024)))
     let visitor = slot.index
     let (address, workspace) = (
       entries[Int(visitor)].address, entries[Int(visitor)].workspace
     )
-    if let refusal = refusal(visitor, .visitor, limits.visitor, amount, now)
-      ?? refusal(address, .address, limits.address, amount, now)
-      ?? refusal(workspace, .workspace, limits.workspace, amount, now)
+    if !(holds(visitor, need) && holds(address, need) && holds(workspace, need)),
+      let refusal = borrow(visitor, address, workspace, need, now)
     {
       return refusal
     }
-    count(visitor, limits.visitor, amount)
-    count(address, limits.address, amount)
-    count(workspace, limits.workspace, amount)
+    spend(visitor, need)
+    spend(address, need)
+    spend(workspace, need)
     return nil
   }
 
-  private mutating func refusal(
-    _ index: Int32, _ subject: Subject, _ limits: Limits, _ amount: Int64, _ now: Int64
+  private func holds(_ index: Int32, _ need: QuotaAllowance) -> Bool {
+    index < 0 || entries[Int(index)].held.covers(need)
+  }
+
+  private mutating func spend(_ index: Int32, _ need: QuotaAllowance) {
+    guard index >= 0 else { return }
+    // Of a message above the whole limit only the limit is held.
+    let part = need.limited(to: entries[Int(index)].held)
+    entries[Int(index)].held -= part
+    entries[Int(index)].spent += part
+  }
+
+  // MARK: The ledger
+
+  /// Borrows for a message what is not held, under one lock.
+  @inline(never)
+  private mutating func borrow(
+    _ visitor: Int32, _ address: Int32, _ workspace: Int32, _ need: QuotaAllowance, _ now: Int64
+  ) -> Refusal? {
+    let shared = shared
+    var refusal: Refusal?
+    shared.exclusively { ledger in
+      refusal =
+        borrow(visitor, need, &ledger, now) ?? borrow(address, need, &ledger, now)
+        ?? borrow(workspace, need, &ledger, now)
+    }
+    return refusal
+  }
+
+  private mutating func borrow(
+    _ index: Int32, _ need: QuotaAllowance, _ ledger: inout QuotaLedger, _ now: Int64
   ) -> Refusal? {
     guard index >= 0 else { return nil }
-    var wait = entries[Int(index)].messages.wait(1, limits.messages, now)
-    if wait > 0 { return Refusal(subject: subject, isOfBytes: false, waitMilliseconds: wait) }
-    wait = entries[Int(index)].kibibytes.wait(amount, limits.kibibytes, now)
-    if wait > 0 { return Refusal(subject: subject, isOfBytes: true, waitMilliseconds: wait) }
-    return nil
+    let subject = entries[Int(index)].subject
+    let need = need.limited(by: shared.limits[subject])
+    guard !holds(index, need) else { return nil }
+    entries[Int(index)].busyAt = now
+    list(index)
+    return exchange(index, need, &ledger, now).map {
+      Refusal(subject: subject, isOfBytes: $0.isOfBytes, waitMilliseconds: $0.wait)
+    }
   }
 
-  private mutating func count(_ index: Int32, _ limits: Limits, _ amount: Int64) {
-    guard index >= 0 else { return }
-    entries[Int(index)].messages.take(1, limits.messages)
-    entries[Int(index)].kibibytes.take(amount, limits.kibibytes)
+  /// Reports expenses, returns what an entry holds, and borrows what is needed.
+  private mutating func exchange(
+    _ index: Int32, _ need: QuotaAllowance, _ ledger: inout QuotaLedger, _ now: Int64
+  ) -> QuotaLedger.Shortage? {
+    let entry = entries[Int(index)]
+    guard !shared.limits[entry.subject].isNone,
+      need != .none || entry.spent != .none || entry.held != .none
+    else { return nil }
+    let answer = ledger.exchange(
+      &entries[Int(index)].account, of: entry.key, entry.subject, spent: entry.spent,
+      returned: entry.held, need: need, nowMilliseconds: now)
+    entries[Int(index)].spent = .none
+    entries[Int(index)].held = .none
+    switch answer {
+    case .success(let allowance):
+      entries[Int(index)].held = allowance
+      return nil
+    case .failure(let shortage): return shortage
+    }
+  }
+
+  private mutating func list(_ index: Int32) {
+    guard !entries[Int(index)].isBorrower else { return }
+    entries[Int(index)].isBorrower = true
+    borrowers.append(index)
+  }
+
+  /// Reports the expenses of all senders, with a few locks, and lends them the next allowance.
+  /// Returns allowances that are unused for `idleMilliseconds`. Call it with each sweep.
+  public mutating func settle(nowMilliseconds now: Int64) {
+    guard !borrowers.isEmpty else { return }
+    let shared = shared
+    let all = borrowers
+    borrowers = []
+    var rest = all[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(QuotaTable.settledAtOnce)
+      rest = rest.dropFirst(part.count)
+      shared.exclusively { ledger in
+        for index in part where isListed(index, &ledger, now) { borrowers.append(index) }
+      }
+    }
+  }
+
+  /// Settles one entry, and says whether it stays among the borrowers.
+  private mutating func isListed(
+    _ index: Int32, _ ledger: inout QuotaLedger, _ now: Int64
+  ) -> Bool {
+    let entry = entries[Int(index)]
+    let isIdle = entry.spent == .none
+    if isIdle, entry.isUsed, now - entry.busyAt < QuotaTable.idleMilliseconds { return true }
+    entries[Int(index)].busyAt = now
+    // Without success the entry holds nothing, and the next message asks again.
+    guard entry.isUsed,
+      exchange(index, isIdle ? .none : .oneMessage, &ledger, now) == nil, !isIdle
+    else {
+      entries[Int(index)].isBorrower = false
+      return false
+    }
+    return true
   }
 
   // MARK: Entries
 
-  private mutating func insert(_ key: Identifier, isVisitor: Bool) -> Int32 {
+  private mutating func insert(_ key: Identifier, _ subject: Subject) -> Int32 {
     let index: Int32
     if let freed = free.popLast() {
       index = freed
@@ -178,17 +288,18 @@ public struct QuotaTable: Sendable {
       index = Int32(entries.count)
       entries.append(Entry())
     }
-    let generation = entries[Int(index)].generation
+    let old = entries[Int(index)]
     entries[Int(index)] = Entry(
-      key: key, generation: generation, isUsed: true, isVisitor: isVisitor)
+      key: key, generation: old.generation, isUsed: true, subject: subject,
+      held: shared.limits[subject].isNone ? .endless : .none, isBorrower: old.isBorrower)
     indexByKey[key] = index
     return index
   }
 
   /// The entry of an address or a workspace for one more visitor; -1 if it has no limit.
-  private mutating func refer(to key: Identifier?, _ limits: Limits) -> Int32 {
-    guard let key, !limits.isNone else { return -1 }
-    let index = indexByKey[key] ?? insert(key, isVisitor: false)
+  private mutating func refer(to key: Identifier?, _ subject: Subject) -> Int32 {
+    guard let key, !shared.limits[subject].isNone else { return -1 }
+    let index = indexByKey[key] ?? insert(key, subject)
     entries[Int(index)].users += 1
     return index
   }
@@ -197,83 +308,31 @@ public struct QuotaTable: Sendable {
     if index >= 0 { entries[Int(index)].users -= 1 }
   }
 
+  /// Frees visitors, and addresses and workspaces without visitors, until there is room for three
+  /// entries. Nothing is lost: the ledger has their counts.
+  private mutating func makeRoom(_ now: Int64) {
+    guard count + 3 > entriesMax else { return }
+    let shared = shared
+    shared.exclusively { ledger in
+      for _ in entries.indices {
+        hand = (hand + 1) % entries.count
+        guard entries[hand].isUsed, entries[hand].subject == .visitor || entries[hand].users == 0
+        else { continue }
+        _ = exchange(Int32(hand), .none, &ledger, now)
+        remove(Int32(hand))
+        if count + 3 <= entriesMax { return }
+      }
+    }
+  }
+
   private mutating func remove(_ index: Int32) {
     let entry = entries[Int(index)]
     leave(entry.address)
     leave(entry.workspace)
     indexByKey[entry.key] = nil
-    entries[Int(index)] = Entry(generation: entry.generation &+ 1)
+    // `borrowers` has the index until the next `settle`.
+    entries[Int(index)] = Entry(
+      generation: entry.generation &+ 1, isBorrower: entry.isBorrower)
     free.append(index)
-  }
-
-  /// Frees the entries in which nothing is counted, at most once a second, and if there are none,
-  /// one visitor.
-  private mutating func makeRoom(_ now: Int64) {
-    if now / 1_000 != sweptAt / 1_000 {
-      sweptAt = now
-      for isVisitor in [true, false] {
-        for index in entries.indices
-        where entries[index].isUsed && entries[index].isVisitor == isVisitor
-          && entries[index].users == 0 && isUnused(index, now)
-        {
-          remove(Int32(index))
-        }
-      }
-    }
-    guard count + 3 > entriesMax, !entries.isEmpty else { return }
-    for _ in entries.indices {
-      hand = (hand + 1) % entries.count
-      guard entries[hand].isUsed, entries[hand].isVisitor || entries[hand].users == 0 else {
-        continue
-      }
-      remove(Int32(hand))
-      if count + 3 <= entriesMax { return }
-    }
-  }
-
-  private mutating func isUnused(_ index: Int, _ now: Int64) -> Bool {
-    let limits =
-      if entries[index].isVisitor {
-        limits.visitor
-      } else {
-        entries[index].key.high == 0 ? limits.address : limits.workspace
-      }
-    return entries[index].messages.isUnused(limits.messages, now)
-      && entries[index].kibibytes.isUnused(limits.kibibytes, now)
-  }
-}
-
-/// The used part of one limit. It takes 16 bytes.
-private struct QuotaBucket: Sendable {
-  /// The used amount times the window, so that each millisecond gives `amount` of it back.
-  private var used: Int64 = 0
-  private var at: Int64 = 0
-
-  /// The milliseconds until so much may be used; 0: now. An amount above the whole limit needs an
-  /// unused one.
-  mutating func wait(_ amount: Int64, _ limit: QuotaTable.Limit, _ now: Int64) -> Int64 {
-    guard limit.amount > 0 else { return 0 }
-    giveBack(limit, now)
-    let missing =
-      min(amount, limit.amount) * limit.windowMilliseconds
-      - (limit.amount * limit.windowMilliseconds - used)
-    return missing <= 0 ? 0 : (missing + limit.amount - 1) / limit.amount
-  }
-
-  mutating func take(_ amount: Int64, _ limit: QuotaTable.Limit) {
-    guard limit.amount > 0 else { return }
-    used += min(amount, limit.amount) * limit.windowMilliseconds
-  }
-
-  mutating func isUnused(_ limit: QuotaTable.Limit, _ now: Int64) -> Bool {
-    giveBack(limit, now)
-    return used == 0
-  }
-
-  private mutating func giveBack(_ limit: QuotaTable.Limit, _ now: Int64) {
-    let elapsed = now - at
-    guard elapsed > 0 else { return }
-    at = now
-    used = elapsed >= limit.windowMilliseconds ? 0 : max(0, used - elapsed * limit.amount)
   }
 }

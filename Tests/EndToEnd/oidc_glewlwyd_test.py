@@ -13,14 +13,14 @@ import sys
 import tempfile
 import time
 import urllib.request
-import uuid
 from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from playwright.sync_api import Page, expect
 
-from browser_test import Run, begin
+from browser_test import begin
+from signin_browser_test import SigninRun
 
 SECRET, PASSWORD = "wet-paint-17", "correct horse 17"
 # Refusals that the test itself causes, as the browser reports them.
@@ -112,7 +112,7 @@ class Glewlwyd:
             "refresh-token-rolling": False, "allow-non-oidc": False, "auth-type-code-enabled": True,
             "auth-type-token-enabled": False, "auth-type-implicit-enabled": False, "auth-type-password-enabled": False,
             "auth-type-client-enabled": False, "auth-type-refresh-enabled": False, "jwks-show": True,
-            "pkce-allowed": True, "pkce-required": True, "pkce-method-plain-allowed": False, "subject-type": "pairwise",
+            "pkce-allowed": True, "pkce-required": True, "pkce-method-plain-allowed": False, "subject-type": "public",
             "name-claim": "mandatory", "email-claim": "mandatory", "scope-claim": "no", "oauth-as-iss-id": True,
             "claims": [
                 {"name": "groups", "user-property": "groups", "type": "string", "mandatory": True},
@@ -143,7 +143,7 @@ class Glewlwyd:
         self.folder.cleanup()
 
 
-class GlewlwydRun(Run):
+class GlewlwydRun(SigninRun):
     def run(self) -> None:
         self.base = self.options.base_url
         self.provider = Glewlwyd(Path(self.options.glewlwyd), int(self.options.provider_port), f"{self.base}/console")
@@ -152,20 +152,15 @@ class GlewlwydRun(Run):
             self.settings()
             self.sign_in()
             self.refusal()
+            self.second_step()
         finally:
             self.provider.end()
 
     def settings(self) -> None:
-        email, password = f"noa{uuid.uuid4().hex[:8]}@example.com", f"violet {uuid.uuid4().hex}"
-        subprocess.run(
-            [self.options.chirrup, "operator", "create", "--workspace", "demo", "--email", email, "--name", "Noa",
-             "--role", "owner", "--password", password, "--keep-password", "--database-url", self.options.database],
-            check=True, capture_output=True)
-        page = self.page(self.context(1440, 900))
+        self.email, self.password = self.account("owner")
+        page = self.boss = self.page(self.context(1440, 900))
         page.goto(f"{self.base}/console#/settings/single-sign-on")
-        page.get_by_label("Email").fill(email)
-        page.get_by_label("Password", exact=True).fill(password)
-        page.get_by_role("button", name="Log in").click()
+        self.fill(page)
         expect(page.get_by_role("heading", name="Single sign-on", exact=True)).to_be_visible()
         expect(page.get_by_label("Redirect URI")).to_have_text(f"{self.base}/console")
         page.get_by_label("Name", exact=True).fill("Glewlwyd")
@@ -189,18 +184,6 @@ class GlewlwydRun(Run):
         expect(page.get_by_label("Client secret")).to_have_value("")
         self.promise("the settings are kept, without the secret")
         self.looks(page, "single-sign-on")
-
-    def looks(self, page: Page, name: str) -> None:
-        """axe, and the width of the page, in light, dark and on a phone."""
-        for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390)):
-            page.set_viewport_size({"width": width, "height": 900 if width > 400 else 844})
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            found = self.serious(page)
-            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found.append("wider than the screen")
-            self.shot(page, f"{name}-{scheme}-{width}")
-            self.promise("\n      ".join([f"axe finds nothing serious: {name}, {scheme}, {width} px", *found]), not found)
-        page.set_viewport_size({"width": 1440, "height": 900})
 
     def at_provider(self, page: Page, user: str) -> None:
         """Logs in with the requests of glewlwyd's own login page, and goes on as it does."""
@@ -251,6 +234,54 @@ class GlewlwydRun(Run):
         page.goto(f"{self.base}/console?code=forged&state=forged")
         expect(page.get_by_role("alert")).to_contain_text("not begun in this browser")
         self.promise("a forged answer in a link is refused", "state=" not in page.url)
+
+    def begin_at_provider(self) -> Page:
+        page = self.page(self.context(1440, 900))
+        page.goto(f"{self.base}/console?workspace=demo#/settings/security")
+        page.get_by_role("button", name="Sign in with Glewlwyd").click()
+        self.at_provider(page, "grace")
+        return page
+
+    def is_in_console(self, page: Page) -> None:
+        expect(page.get_by_role("button", name=re.compile("Grace"))).to_be_visible()
+
+    def second_step(self) -> None:
+        """The workspace requires a second factor, and does not trust the provider's: Chirrup asks for its own."""
+        self.boss.goto(f"{self.base}/console#/settings/security")
+        self.boss.get_by_label("Require two-factor login").check(force=True)
+        self.boss.get_by_role("button", name="Save", exact=True).click()
+        expect(self.boss.locator(".save > p").filter(has_text="Saved")).to_be_visible()
+        page = self.begin_at_provider()
+        expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
+        expect(page.get_by_role("img", name="QR code of the key")).to_be_visible()
+        self.promise("a member without a password sets up a second factor, and is not asked for a password",
+                     page.get_by_label("Your password").count() == 0)
+        codes = self.enrol(page, "sign-on-factor")
+        self.is_in_console(page)
+        page.context.close()
+        page = self.begin_at_provider()
+        expect(page.get_by_role("heading", name="Enter your code")).to_be_visible()
+        found = page.evaluate("fetch('/api/v1/auth/me').then((answer) => answer.status)")
+        self.promise(f"the provider's answer alone is not a login then ({found})", found == 401)
+        self.looks(page, "sign-on-code")
+        page.get_by_label("Code", exact=True).fill(self.app.at(self.step * 30))
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_text("Wrong code, or one that was used before.")).to_be_visible()
+        self.code(page)
+        page.get_by_role("button", name="Log in").click()
+        self.is_in_console(page)
+        self.promise("a code that was used is refused, and a new one completes the sign-in")
+        page.goto(f"{self.base}/console#/settings/security")
+        page.get_by_role("button", name="New recovery codes").click()
+        expect(page.get_by_role("button", name="Replace")).to_be_visible()
+        self.promise("their settings ask for no password either", page.get_by_label("Your password").count() == 0)
+        page.context.close()
+        page = self.begin_at_provider()
+        page.get_by_role("button", name="Use a recovery code").click()
+        page.get_by_label("Recovery code", exact=True).fill(codes[0])
+        page.get_by_role("button", name="Log in").click()
+        self.is_in_console(page)
+        self.promise("a recovery code completes it, too")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import time
 import uuid
 from pathlib import Path
 
+import pyotp
+
 from oidc_provider import Key, Provider
 from signin_test import Answer, SignIn, begin
 
@@ -51,6 +53,7 @@ class OIDC(SignIn):
         self.members()
         self.roles()
         self.rules()
+        self.second_step()
         self.records()
         self.rotation()
 
@@ -304,6 +307,41 @@ class OIDC(SignIn):
         self.promise(f"forged answers from one address are limited ({found})",
                      found[-1] == 429 and set(found[:-1]) == {401})
         self.promise("and nobody else's sign-in", self.enter(self.person()).status == 200)
+
+    def second_step(self) -> None:
+        """A member with a second factor enters it after the provider's answer, unless the provider's is trusted."""
+        person, first = self.person(), Browser(self)
+        own = {"Authorization": f"Bearer {self.enter(person, first).json['token']}"}
+        factor = "/api/v1/auth/second-factor"
+        state = self.ask("GET", factor, **own).json
+        app = pyotp.TOTP(self.ask("POST", f"{factor}/app", {}, **own).json["secret"])
+        while time.time() % 30 > 15:  # The code of the previous 30 seconds is accepted until these end.
+            time.sleep(0.5)
+        now = int(time.time())
+        added = self.ask("POST", f"{factor}/app/confirm", {"code": app.at(now - 30)}, **own)
+        self.promise(f"a member without a password adds an app after a recent sign-in ({added.status})",
+                     state["has_password"] is False and added.status == 200)
+        browser = Browser(self)
+        answer = self.enter(person, browser)
+        self.promise(f"the next answer of the provider is a first step only ({answer.json.get('methods')})",
+                     answer.status == 200 and answer.json["methods"] == ["code", "recovery_code"]
+                     and "token" not in answer.json and "chirrup_session" not in browser.cookies)
+        path, challenge = "/api/v1/auth/login/code", answer.json["challenge"]
+        found = [self.code(browser.ask(path, {"challenge": challenge, "code": code})) for code in (
+            app.at(now - 30), "not one", added.json["recovery_codes"][0][:-1] + "?")]
+        self.promise(f"used and wrong codes are refused ({found})", set(found) == {(401, "wrong_code")})
+        answer = browser.ask(path, {"challenge": challenge, "code": app.at(now)})
+        self.promise("a code of the app completes the sign-in",
+                     answer.status == 200 and answer.json["must_add_second_factor"] is False
+                     and "chirrup_session" in browser.cookies)
+        factors = self.sql("SELECT string_agg(details->>'second_factor', ' ') FROM audit_log l JOIN operators o ON "
+                           f"o.id = l.actor_id WHERE action = 'login.succeeded' AND o.email = '{person['email']}'")
+        self.promise(f"the audit log has the factor ({factors})", factors == "code")
+        self.put(trust_second_factor=True)
+        answer = self.enter(person)
+        self.promise("a trusted provider's answer needs no second step",
+                     answer.status == 200 and "token" in answer.json)
+        self.put()
 
     def records(self) -> None:
         reasons = self.sql("SELECT string_agg(DISTINCT details->>'reason', ' ') FROM audit_log WHERE action = 'login.failed'")

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import time
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Conformance"))
@@ -65,6 +66,19 @@ def flood(chats, session, most, **fields):
     raise Failure(f"{most} messages, and none was refused")
 
 
+def loop_of(session):
+    """The loop of a conversation, of two: `Engine.owner`. A visitor's connection moves there after `hello`."""
+    word = uuid.UUID(session).int
+    mixed = ((word ^ word >> 64) & (1 << 64) - 1) * 0x9E3779B97F4A7C15 & (1 << 64) - 1
+    return (mixed >> 33) % 2
+
+
+def expect_between(count, quota, begin, what):
+    """The whole quota of a minute was used, and no more than the part that has come back since."""
+    most = quota + (time.monotonic() - begin) * quota / 60 + 1
+    expect(quota <= count <= most, f"{what}: {count} messages were acknowledged instead of {quota} to {most:.0f}")
+
+
 def messages(world):
     visit = world.visit()
     chats = [world.chat(visit["token"], visit["session"]) for _ in range(4)]
@@ -80,6 +94,49 @@ def messages(world):
     for _ in range(40):
         mika.send(visit["session"], "Hello")
     return f"{count} messages over 4 sockets, then: {refusal['message']}"
+
+
+def loops(world):
+    """One visitor with a conversation on each loop."""
+    places = {}
+    for _ in range(12):  # All on one loop each time: one case of 4 ** 12.
+        visit = world.visit()
+        places = {loop_of(visit["session"]): visit}
+        for _ in range(2):
+            visit = world.visit(refresh=visit["refresh"], new_session=True)
+            places.setdefault(loop_of(visit["session"]), visit)
+        if len(places) == 2:
+            break
+    sockets = [([world.chat(visit["token"], visit["session"])], visit["session"]) for visit in places.values()]
+    expect(len(sockets) == 2, f"one loop has all conversations: {places}")
+    begin = time.monotonic()
+    for _ in range(10):  # Both loops have allowances then.
+        for chats, session in sockets:
+            chats[0].send(session, "Hello")
+    counts = [flood(chats, session, 150, body="Hello")[0] for chats, session in sockets]
+    expect_between(20 + sum(counts), 60, begin, "over both loops")
+    return f"10 messages over each of 2 loops, then {counts[0]} over one and {counts[1]} over the other"
+
+
+def workspace(world):
+    """Three visitors: two on one loop, the third on the other one."""
+    places = {0: [], 1: []}
+    for _ in range(30):
+        visit = world.visit()
+        places[loop_of(visit["session"])].append(visit)
+        if all(places.values()) and max(map(len, places.values())) > 1:
+            break
+    same, other = sorted(places.values(), key=len, reverse=True)
+    expect(len(same) > 1 and other, f"one loop has nearly all conversations: {places}")
+    begin, counts = time.monotonic(), []
+    for visit in (*same[:2], other[0]):
+        count, refusal = flood([world.chat(visit["token"], visit["session"])], visit["session"], 150, body="Hello")
+        counts.append(count)
+        if len(counts) == 2:
+            expect_between(sum(counts), 100, begin, "over one loop")
+    expect(refusal["message"].startswith("Visitors of this workspace send too many messages"), f"{refusal}")
+    expect_between(sum(counts), 100, begin, "over both loops")
+    return f"{counts[0]} and {counts[1]} messages of two visitors of one loop, and {counts[2]} over the other one"
 
 
 def stored(world):
@@ -119,7 +176,7 @@ def requests(world):
 
 
 def visitors(world):
-    for number in range(20):
+    for number in range(60):
         status, headers, problem = world.ask("POST", "/api/v1/widget/token", {"workspace": world.key})
         if status == 429:
             break
@@ -142,9 +199,12 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("url", "log", "operator"):
         parser.add_argument("--" + name, required=True)
-    world = World(parser.parse_args())
+    parser.add_argument("part", nargs="?")
+    options = parser.parse_args()
+    world = World(options)
     bad = 0
-    for test in (messages, stored, conversations, requests, settings, visitors):
+    tests = [workspace] if options.part else [messages, loops, stored, conversations, requests, settings, visitors]
+    for test in tests:
         try:
             print(f"{test.__name__}: {test(world)}")
         except (Failure, OSError, KeyError) as failure:

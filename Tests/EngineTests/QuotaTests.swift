@@ -86,4 +86,24 @@ import Testing
     world.commit()
     #expect(clients.map { client in answers(client).filter { $0 == "ack" }.count } == [2, 0, 2, 2])
   }
+
+  @Test("a visitor with conversations on three loops has one quota, also after a sweep")
+  func loops() throws {
+    var quotas = QuotaTable.Configuration()
+    quotas.visitor = .init(messagesPerMinute: 30)
+    let world = World(loops: 3, quotas: quotas)
+    let clients = (0..<3).map { loop in
+      let session = world.makeSession(ownedBy: loop)
+      return (session: session, client: world.member("visitor", session))
+    }
+    for place in clients { _ = place.client.texts() }
+    var accepted = 0
+    for number in 1...15 {
+      for place in clients { post(place.client, place.session, number) }
+      world.commit()
+      world.advance(milliseconds: 0)
+      for place in clients { accepted += answers(place.client).filter { $0 == "ack" }.count }
+    }
+    #expect(accepted == 30)
+  }
 }

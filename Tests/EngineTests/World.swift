@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import Primitives
+import Synchronization
 import Testing
 import Wire
 
@@ -10,6 +11,13 @@ final class World {
   final class Loop {
     var engine: Engine
     init(_ engine: consuming Engine) { self.engine = engine }
+  }
+
+  private final class Ledger: Sendable {
+    let value: Mutex<QuotaLedger>
+    init(_ quotas: QuotaTable.Configuration, loops: Int) {
+      value = Mutex(QuotaLedger(quotas, loopCount: loops, accountsMax: 1_000))
+    }
   }
 
   struct Stored {
@@ -41,6 +49,8 @@ final class World {
     loops count: Int = 1, sessionsMax: Int = 1000, recentBytesMax: Int? = nil,
     quotas: QuotaTable.Configuration = QuotaTable.Configuration()
   ) {
+    let ledger = Ledger(quotas, loops: count)
+    let shared = SharedQuotas(quotas) { body in ledger.value.withLock { body(&$0) } }
     for index in 0..<count {
       loops.append(
         Loop(
@@ -48,7 +58,7 @@ final class World {
             loop: index, loopCount: count,
             configuration: Engine.Configuration(
               connectionsMax: 1000, sessionsMax: sessionsMax, recentBytesMax: recentBytesMax,
-              node: "test", quotas: quotas), now: now, wall: wall)))
+              node: "test", quotas: shared), now: now, wall: wall)))
     }
     members["operator"] = Member(
       person: clerk, workspace: workspace, sessions: [],

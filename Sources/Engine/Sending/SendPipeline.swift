@@ -14,12 +14,10 @@ struct SendPipeline {
   private var remoteHeld: [RemoteSender: HeldSend] = [:]
   /// Whether the store answers. While it does not, sends wait at first and are then refused.
   var isStoreReachable = true
-  /// The messages of visitors over all their connections to this loop.
+  /// The messages of visitors, of which this loop counts its part.
   private var quotas: QuotaTable
 
-  init(quotas: QuotaTable.Configuration = QuotaTable.Configuration()) {
-    self.quotas = QuotaTable(quotas)
-  }
+  init(quotas: SharedQuotas) { self.quotas = QuotaTable(quotas) }
 
   // MARK: The command
 
@@ -222,6 +220,11 @@ struct SendPipeline {
 
   /// The delay before a client should retry, in milliseconds; `salt` spreads the clients.
   func retryAfter(salt: UInt64, now: Instant) -> Int64 { breaker.wait(salt: salt, now: now) }
+
+  /// Reports the messages of visitors to the other loops, with each sweep.
+  mutating func settleQuotas(now: Instant) {
+    quotas.settle(nowMilliseconds: now.nanoseconds / 1_000_000)
+  }
 
   // MARK: The batch
 

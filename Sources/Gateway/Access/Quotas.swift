@@ -2,24 +2,36 @@
 import Primitives
 import REST
 import Settings
+import Synchronization
+
+extension SharedQuotas {
+  /// The quotas of a process. Its lock is taken for up to 64 messages of a sender, never for each.
+  init(_ limits: QuotaTable.Configuration, loopCount: Int) {
+    let ledger = LockedQuotaLedger(limits, loopCount: loopCount)
+    self.init(limits) { body in ledger.value.withLock { body(&$0) } }
+  }
+}
+
+private final class LockedQuotaLedger: Sendable {
+  let value: Mutex<QuotaLedger>
+
+  init(_ limits: QuotaTable.Configuration, loopCount: Int) {
+    value = Mutex(
+      QuotaLedger(
+        limits, loopCount: loopCount, accountsMax: QuotaTable.entriesMaxDefault * loopCount))
+  }
+}
 
 extension LimitSettings {
-  /// The quotas that one loop counts. A visitor's connections are on the loop of the conversation;
-  /// those of an address and a workspace are spread over all loops, each of which has its part.
-  func quotas(loopCount: Int) -> QuotaTable.Configuration {
-    func part(_ whole: Int, _ visitor: Int) -> Int {
-      whole == 0 ? 0 : max(visitor, (whole + loopCount - 1) / loopCount)
-    }
-    func limits(messages: Int, mebibytes: Int, isWhole: Bool = false) -> QuotaTable.Limits {
-      QuotaTable.Limits(
-        messagesPerMinute: isWhole ? messages : part(messages, sendsPerVisitor),
-        kibibytesPerDay: (isWhole ? mebibytes : part(mebibytes, storedMebibytesPerVisitor)) << 10)
-    }
+  /// The quotas of visitors, which all loops count together.
+  var quotas: QuotaTable.Configuration {
     var quotas = QuotaTable.Configuration()
-    quotas.visitor = limits(
-      messages: sendsPerVisitor, mebibytes: storedMebibytesPerVisitor, isWhole: true)
-    quotas.address = limits(messages: sendsPerAddress, mebibytes: storedMebibytesPerAddress)
-    quotas.workspace = limits(messages: sendsPerWorkspace, mebibytes: storedMebibytesPerWorkspace)
+    quotas.visitor = QuotaTable.Limits(
+      messagesPerMinute: sendsPerVisitor, kibibytesPerDay: storedMebibytesPerVisitor << 10)
+    quotas.address = QuotaTable.Limits(
+      messagesPerMinute: sendsPerAddress, kibibytesPerDay: storedMebibytesPerAddress << 10)
+    quotas.workspace = QuotaTable.Limits(
+      messagesPerMinute: sendsPerWorkspace, kibibytesPerDay: storedMebibytesPerWorkspace << 10)
     return quotas
   }
   /// The limits that concern the members and visitors of a workspace.

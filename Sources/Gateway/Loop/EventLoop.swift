@@ -77,7 +77,7 @@ struct EventLoop: ~Copyable {
         recentBytesMax: context.settings.limits.recentMebibytes << 20 / context.loopCount,
         node: "1",
         compression: context.settings.compression.options,
-        quotas: context.settings.limits.quotas(loopCount: context.loopCount)),
+        quotas: context.quotas),
       now: turn.now, wall: turn.wall)
     store = StoreDriver(
       url: context.databaseURL, seed: Random.uint64(), listen: index == 0 ? Peers.listen : nil,

@@ -17,12 +17,14 @@ struct SecondFactorRoutes: RouteGroup {
     let isRequired = try await api.settings(of: call.workspace, now: call.request.now)
       .settings.security.requiresSecondFactor
     let passkeys = try await api.database.rows(Passkey.list(of: member.id))
+    let password = try await api.database.run(Operator.passwordHash(of: member.id))
     return .json(
       [UInt8].object { json in
         json.appendMember("enabled", state.secret != nil || passkeys.count > 0)
         json.appendMember("app", state.secret != nil)
         json.appendMember("recovery_codes_left", Int64(state.recoveryDigests.count))
         json.appendMember("required", isRequired)
+        json.appendMember("has_password", password != nil)
         json.appendArray("passkeys", 0..<passkeys.count) {
           PasskeyRoutes.passkey.append(passkeys, $0, to: &$1)
         }

@@ -105,6 +105,8 @@ extension Schema {
     "enabled": bool.described("Whether a password alone is not enough."),
     "app": bool, "recovery_codes_left": count,
     "passkeys": array(of: passkey),
+    "has_password": bool.described(
+      "False for members who log in with single sign-on only: their changes need a recent login."),
     "required": bool.described("Whether the workspace requires one."),
   ]).named("SecondFactor")
   static let currentPassword = input(optional: [

@@ -329,6 +329,8 @@ interface SecondFactor {
   app: boolean;
   passkeys: Passkey[];
   recovery_codes_left: number;
+  /** false for members who log in with single sign-on only */
+  has_password: boolean;
   /** whether the workspace requires one */
   required: boolean;
 }

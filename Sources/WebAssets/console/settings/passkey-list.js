@@ -4,11 +4,11 @@ import { el, icon } from '../../shared/dom.js';
 import { api, reasonOf } from '../shell/api.js';
 import { recoveryCodes } from '../shell/enrolment.js';
 import { addPasskey, hasPasskeys, passkeyWords } from '../shell/passkeys.js';
-import { PASSWORD, SILENCE, prompt } from './prompt.js';
+import { SILENCE, passwordField, prompt } from './prompt.js';
 import { ago, moment } from './times.js';
 
-/** @type {[string, string, Record<string, unknown>]} */
-const NAME = ['passkey-name', 'Name of the device', { maxlength: 50, autocomplete: 'off' }];
+/** @type {import('./prompt.js').Field} */
+const NAME = ['name', 'Name of the device', { maxlength: 50, autocomplete: 'off' }];
 
 /** @param {Passkey} passkey */
 const facts = ({ host, synced, created_at: made, last_used_at: used }) => [
@@ -25,6 +25,7 @@ const facts = ({ host, synced, created_at: made, last_used_at: used }) => [
 export function passkeyList(changed) {
   const rows = el('ul.devices');
   const body = el('div.step');
+  let hasPassword = true;
   const heading = el('h2', { id: 'passkeys', tabindex: -1 }, 'Passkeys');
   const add = el('button.button', { type: 'button', click: begin }, 'Add a passkey');
 
@@ -40,8 +41,9 @@ export function passkeyList(changed) {
   }
 
   function begin() {
-    open(prompt([NAME, PASSWORD], 'Continue', async ([name, current]) => {
-      const { recovery_codes: codes } = await addPasskey(current, name);
+    const fields = [NAME, ...passwordField(hasPassword)];
+    open(prompt(fields, 'Continue', async ({ name, password }) => {
+      const { recovery_codes: codes } = await addPasskey(password, name);
       if (!codes) return again();
       await changed();
       body.replaceChildren(recoveryCodes(codes, again));
@@ -50,10 +52,13 @@ export function passkeyList(changed) {
 
   /** @param {Passkey} passkey */
   function draw(passkey) {
-    const remove = () => open(prompt([PASSWORD], 'Remove passkey', async ([current]) => {
-      await api.removePasskey(passkey.id, current);
+    /** @type {(values: Record<string, string>) => Promise<void>} */
+    const work = async ({ password }) => {
+      await api.removePasskey(passkey.id, password);
       await again();
-    }, () => open()));
+    };
+    const remove = () => open(
+      prompt(passwordField(hasPassword), 'Remove passkey', work, () => open()));
     return el('li', {},
       icon(passkey.synced ? 'shield' : 'lock'),
       el('div', {}, el('b', { dir: 'auto' }, passkey.name), el('p.meta', {}, facts(passkey))),
@@ -68,7 +73,10 @@ export function passkeyList(changed) {
         ? 'Log in with your fingerprint, face or device PIN instead of the password.'
         : 'Passkeys work at a host name over TLS only, such as https://chat.example.com.'),
       rows, body),
-    /** @param {Passkey[]} passkeys */
-    show: (passkeys) => rows.replaceChildren(...passkeys.map(draw)),
+    /** @param {SecondFactor} state */
+    show({ passkeys, has_password: has }) {
+      hasPassword = has;
+      rows.replaceChildren(...passkeys.map(draw));
+    },
   };
 }

@@ -4,11 +4,11 @@ import { el } from '../../shared/dom.js';
 import { api, reasonOf } from '../shell/api.js';
 import { enrolment, recoveryCodes } from '../shell/enrolment.js';
 import { passkeyList } from './passkey-list.js';
-import { PASSWORD, SILENCE, prompt } from './prompt.js';
+import { SILENCE, passwordField, prompt } from './prompt.js';
 
-const CODE = /** @type {[string, string, Record<string, unknown>]} */ (
-  ['factor-code', 'Code of the app, or a recovery code', {
-    autocomplete: 'one-time-code', maxlength: 64 }]);
+/** @type {import('./prompt.js').Field} */
+const CODE = ['code', 'Code of the app, or a recovery code', {
+  autocomplete: 'one-time-code', maxlength: 64 }];
 
 /**
  * The panels of the page “Security”: the app and the recovery codes, and the passkeys.
@@ -45,11 +45,13 @@ export function secondFactor(changed) {
   }
 
   /** @param {SecondFactor} state */
-  function draw({ enabled, app, recovery_codes_left: left, required, passkeys: known }) {
+  function draw(state) {
+    const { enabled, app, recovery_codes_left: left, required, passkeys: known } = state;
+    const password = passwordField(state.has_password);
     const isLast = app && !known.length;
-    passkeys.show(known);
+    passkeys.show(state);
     chip.textContent = enabled ? 'On' : 'Off';
-    const how = `After your password you ${known.length ? `use a passkey${app
+    const how = `After your password or single sign-on you ${known.length ? `use a passkey${app
       ? ', or enter a code from an app' : ''}` : 'enter a code from an app'}.`;
     words.textContent = enabled
       ? `${how} Recovery codes left: ${left}.`
@@ -57,12 +59,12 @@ export function secondFactor(changed) {
     /** @type {(verb: string, click: () => void) => HTMLElement} */
     const act = (verb, click) => el('button.button', { type: 'button', click }, verb);
     const enrol = () => open(enrolment({ done: again }).root);
-    const renew = () => open(prompt([PASSWORD], 'Replace', async ([current]) => {
-      const { recovery_codes: codes } = await api.newRecoveryCodes(current);
+    const renew = () => open(prompt(password, 'Replace', async (values) => {
+      const { recovery_codes: codes } = await api.newRecoveryCodes(values.password);
       body.replaceChildren(recoveryCodes(codes, again));
     }, again));
-    const remove = () => open(prompt([PASSWORD, CODE], 'Turn off', async ([current, code]) => {
-      await api.removeSecondFactor(current, code);
+    const remove = () => open(prompt([...password, CODE], 'Turn off', async (values) => {
+      await api.removeSecondFactor(values.password, values.code);
       await again();
     }, again));
     body.replaceChildren(el('div.acts', {},

@@ -1,4 +1,4 @@
-// Setting up an app for one-time codes: the password, the secret as a picture and as text, the
+// Setting up an app for one-time codes: the password, if the account has one, the secret as a picture and as text, the
 // first code, and the recovery codes, which are shown once. The module that draws the picture is
 // loaded when it is needed. The forced page offers a passkey as well, if the browser has them.
 
@@ -84,7 +84,7 @@ export function recoveryCodes(codes, done) {
  */
 
 /**
- * @param {string} password
+ * @param {string | undefined} password
  * @param {Steps} steps
  */
 function passkeyButton(password, { body, done, attempt }) {
@@ -154,7 +154,7 @@ export function enrolment({ given = '', offersPasskey = false, done }) {
     field.control.focus();
   }
 
-  /** @param {string} password */
+  /** @param {string=} password */
   async function begin(password) {
     const { secret, uri } = await api.beginApp(password);
     const code = labelled('first-code', 'Enter the 6 digits it shows', {
@@ -173,8 +173,16 @@ export function enrolment({ given = '', offersPasskey = false, done }) {
   const password = labelled('enrol-password', 'Your password', {
     type: 'password', autocomplete: 'current-password', maxlength: 1024,
     'aria-describedby': 'enrol-problem' });
-  ask([], password, 'Continue', begin);
-  if (given) attempt(password.control, () => begin(given));
+  /** Members who log in with single sign-on may have no password: their login is recent. */
+  async function start() {
+    const { has_password: isNeeded } = await api.secondFactor();
+    if (isNeeded) ask([], password, 'Continue', begin);
+    else await begin();
+  }
+  if (given) {
+    ask([], password, 'Continue', begin);
+    attempt(password.control, () => begin(given));
+  } else attempt(root, start);
   return { root, focus: () => root.querySelector('input')?.focus() };
 }
 
@@ -195,7 +203,8 @@ export function enrolmentGate(given, done, leave) {
       el('span.logo', {}, icon('swift')),
       el('h1', { id: 'enrol-title' }, 'Set up a second factor'),
       el('p.hint', {}, `Your workspace requires one: ${hasPasskeys
-        ? 'a passkey, or a code from an app' : 'a code from an app'} after your password.`),
+        ? 'a passkey, or a code from an app' : 'a code from an app'} after your password or single `
+        + 'sign-on.'),
       steps.root,
       el('button.button.quiet', {
         type: 'button',

@@ -37,7 +37,7 @@ export async function usePasskey(login) {
 
 /**
  * Makes a passkey, after the password.
- * @param {string} current
+ * @param {string | undefined} current the password, if the account has one
  * @param {string} name
  */
 export async function addPasskey(current, name) {
