@@ -47,6 +47,12 @@ public struct Engine: ~Copyable {
     fanOut = FanOut(options: configuration.compression)
   }
 
+  /// The quotas of visitors, as this loop counts them.
+  public var quotas: QuotaTable.Configuration {
+    get { sending.limits }
+    set { sending.limits = newValue }
+  }
+
   /// This loop's number.
   public var loop: Int { effects.loop }
 

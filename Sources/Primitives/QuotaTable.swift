@@ -42,6 +42,8 @@ public struct QuotaTable: Sendable {
       address = Limits()
       workspace = Limits()
     }
+
+    var isAny: Bool { !(visitor.isNone && address.isNone && workspace.isNone) }
   }
 
   public enum Subject: Sendable, Equatable { case visitor, address, workspace }
@@ -81,7 +83,7 @@ public struct QuotaTable: Sendable {
   /// Entries of one table: about 100 bytes each.
   public static var entriesMaxDefault: Int { 65_536 }
 
-  private let limits: Configuration
+  public private(set) var limits: Configuration
   private let entriesMax: Int
   private var entries: [Entry] = []
   private var free: [Int32] = []
@@ -92,11 +94,25 @@ public struct QuotaTable: Sendable {
   public init(_ limits: Configuration, entriesMax: Int = QuotaTable.entriesMaxDefault) {
     self.limits = limits
     self.entriesMax = entriesMax
-    isLimited = !(limits.visitor.isNone && limits.address.isNone && limits.workspace.isNone)
+    isLimited = limits.isAny
+  }
+
+  /// Changes the limits; what is used remains used. Each connection looks its entry up again, since
+  /// an address or a workspace may have a limit now.
+  public mutating func use(_ limits: Configuration) {
+    guard limits != self.limits else { return }
+    self.limits = limits
+    isLimited = limits.isAny
+    for index in entries.indices {
+      if entries[index].isVisitor { entries[index].generation &+= 1 }
+      let own = limitsOf(index)
+      entries[index].messages.cut(to: own.messages)
+      entries[index].kibibytes.cut(to: own.kibibytes)
+    }
   }
 
   /// Whether there is any limit.
-  public let isLimited: Bool
+  public private(set) var isLimited: Bool
   public var count: Int { entries.count - free.count }
 
   public func isValid(_ slot: Slot) -> Bool {
@@ -231,13 +247,13 @@ public struct QuotaTable: Sendable {
     }
   }
 
+  private func limitsOf(_ index: Int) -> Limits {
+    if entries[index].isVisitor { return limits.visitor }
+    return entries[index].key.high == 0 ? limits.address : limits.workspace
+  }
+
   private mutating func isUnused(_ index: Int, _ now: Int64) -> Bool {
-    let limits =
-      if entries[index].isVisitor {
-        limits.visitor
-      } else {
-        entries[index].key.high == 0 ? limits.address : limits.workspace
-      }
+    let limits = limitsOf(index)
     return entries[index].messages.isUnused(limits.messages, now)
       && entries[index].kibibytes.isUnused(limits.kibibytes, now)
   }
@@ -263,6 +279,11 @@ private struct QuotaBucket: Sendable {
   mutating func take(_ amount: Int64, _ limit: QuotaTable.Limit) {
     guard limit.amount > 0 else { return }
     used += min(amount, limit.amount) * limit.windowMilliseconds
+  }
+
+  /// After a change of the limit: no more is used than it allows.
+  mutating func cut(to limit: QuotaTable.Limit) {
+    used = min(used, limit.amount * limit.windowMilliseconds)
   }
 
   mutating func isUnused(_ limit: QuotaTable.Limit, _ now: Int64) -> Bool {

@@ -121,6 +121,35 @@ import Testing
     }
   }
 
+  @Test("changed limits apply to what was counted, and to entries without a limit before")
+  func changed() throws {
+    var limits = QuotaTable.Configuration()
+    limits.visitor = .init(messagesPerMinute: 10)
+    var table = QuotaTable(limits)
+    let first = try slot(&table, 1, address: 1)
+    for _ in 0..<6 { #expect(table.take(first, byteCount: 1, nowMilliseconds: 0) == nil) }
+    limits.visitor = .init(messagesPerMinute: 8)
+    limits.address = .init(messagesPerMinute: 1)
+    table.use(limits)
+    #expect(!table.isValid(first), "its address has a limit now")
+    let second = try slot(&table, 1, address: 1)
+    #expect(table.take(second, byteCount: 1, nowMilliseconds: 0) == nil)
+    #expect(table.take(second, byteCount: 1, nowMilliseconds: 0)?.subject == .address)
+    limits.address = .init()
+    table.use(limits)
+    let third = try slot(&table, 1, address: 1)
+    #expect(table.take(third, byteCount: 1, nowMilliseconds: 0) == nil)
+    #expect(table.take(third, byteCount: 1, nowMilliseconds: 0)?.subject == .visitor)
+    // Eight are used: one is free after the window of the new limit, not after that of eight.
+    limits.visitor = .init(messagesPerMinute: 1)
+    table.use(limits)
+    let fourth = try slot(&table, 1, address: 1)
+    let refusal = table.take(fourth, byteCount: 1, nowMilliseconds: 0)
+    #expect(refusal?.waitMilliseconds == 60_000)
+    table.use(QuotaTable.Configuration())
+    #expect(!table.isLimited)
+  }
+
   @Test("no limit: nothing is refused")
   func none() throws {
     var table = QuotaTable(QuotaTable.Configuration())

@@ -21,6 +21,11 @@ struct SendPipeline {
     self.quotas = QuotaTable(quotas)
   }
 
+  var limits: QuotaTable.Configuration {
+    get { quotas.limits }
+    set { quotas.use(newValue) }
+  }
+
   // MARK: The command
 
   /// Returns whether the message was accepted for the store.
