@@ -47,6 +47,11 @@ public struct Engine: ~Copyable {
     fanOut = FanOut(options: configuration.compression)
   }
 
+  /// Takes over changed quotas of visitors.
+  public mutating func use(_ quotas: SharedQuotas) {
+    sending.use(quotas, nowMilliseconds: now.nanoseconds / 1_000_000)
+  }
+
   /// This loop's number.
   public var loop: Int { effects.loop }
 

@@ -24,11 +24,14 @@ public struct GatewayOptions: Sendable {
   public var inherited: [InheritedSocket]
   /// The version of the program, for the metrics.
   public var version: String
+  /// Reads the settings again; nil: a reload reads the certificates only.
+  public var source: SettingsSource?
 
   public init(
     settings: Settings, databaseURL: String, signingSecret: [UInt8],
     tokens: TokenAuthority, pageValues: [String: String], logger: Logger,
-    service: ServiceManager? = nil, inherited: [InheritedSocket] = [], version: String = ""
+    service: ServiceManager? = nil, inherited: [InheritedSocket] = [], version: String = "",
+    source: SettingsSource? = nil
   ) {
     self.settings = settings
     self.databaseURL = databaseURL
@@ -39,6 +42,7 @@ public struct GatewayOptions: Sendable {
     self.service = service
     self.inherited = inherited
     self.version = version
+    self.source = source
   }
 
   var loopCount: Int { GatewayOptions.loopCount(settings) }
@@ -99,7 +103,8 @@ public enum Gateway {
       ])
     ready(addresses)
     context.service?.send(.ready, .status("serving"))
-    let deadline = try waitForEnd(signals, context, watchdog)
+    let reload = SettingsReload(context, options.source ?? .unchanged(options.settings))
+    let deadline = try await waitForEnd(signals, context, watchdog, reload)
     try waitForLoops(
       context, watchdog,
       by: deadline.advanced(byMilliseconds: Watchdog.loopMarginMilliseconds))
@@ -176,18 +181,31 @@ public enum Gateway {
   /// Lowers the limit of connections to the available descriptors: a refusal with 503 is better
   /// than clients that wait in the kernel's queue.
   private static func fit(_ options: GatewayOptions) -> GatewayOptions {
-    let most = max(
-      connectionsLeast, DescriptorLimit.raise() - ownDescriptors(options.settings))
-    guard most < options.settings.limits.connections else { return options }
-    options.logger.warning(
+    var fitting = options
+    fitting.settings.limits.connections = connections(
+      allowedBy: options.settings, of: options.settings)
+    for text in warning(about: fitting.settings.limits, wanted: options.settings.limits) {
+      options.logger.warning("\(text)")
+    }
+    return fitting
+  }
+
+  /// A warning if the system allows fewer connections than wanted.
+  static func warning(about limits: LimitSettings, wanted: LimitSettings) -> [String] {
+    guard limits.connections < wanted.connections else { return [] }
+    return [
       """
-      at most \(most) connections instead of \(options.settings.limits.connections): the system \
+      at most \(limits.connections) connections instead of \(wanted.connections): the system \
       allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the systemd unit; \
       or lower limits.connections.
-      """)
-    var fitting = options
-    fitting.settings.limits.connections = most
-    return fitting
+      """
+    ]
+  }
+
+  /// The connections that these settings want, or as many as the system allows.
+  static func connections(allowedBy running: Settings, of wanted: Settings) -> Int {
+    let most = max(connectionsLeast, DescriptorLimit.raise() - ownDescriptors(running))
+    return min(most, wanted.limits.connections)
   }
 
   private static func checkDescriptors(_ settings: Settings) throws(GatewayFailure) {
@@ -219,27 +237,19 @@ public enum Gateway {
     }
   }
 
-  private static func reload(_ context: GatewayContext) {
-    context.service?.send(.reloading(at: SystemClock.now()))
-    reloadCertificates(context)
-    context.service?.send(.ready)
-  }
-
-  /// Reads the certificates again after SIGHUP, for new connections. If a file is invalid, the old
-  /// certificates stay in use.
-  static func reloadCertificates(_ context: GatewayContext) {
-    guard let certificates = context.certificates else {
-      context.logger.info("SIGHUP: there are no certificates to reload")
-      return
+  /// Handles SIGHUP, and the requests of `chirrup reload`.
+  private static func reload(
+    _ context: GatewayContext, _ settings: inout SettingsReload, isSignal: Bool
+  ) async {
+    let requests = context.reloads.take()
+    let changes = isSignal || requests.contains { !$0.isCheck }
+    if changes { context.service?.send(.reloading(at: SystemClock.now())) }
+    if isSignal { _ = await settings.run() }
+    for request in requests {
+      let report = await settings.run(isCheck: request.isCheck)
+      request.continuation.resume(returning: report)
     }
-    do throws(TLSLoadFailure) {
-      let tls = try certificates.reload()
-      for warning in tls.warnings { context.logger.warning("\(warning)") }
-      for mailbox in context.mailboxes { mailbox.post(.certificates(tls)) }
-      context.logger.info("certificates reloaded")
-    } catch {
-      context.logger.error("the old certificates stay in use: \(error)")
-    }
+    if changes { context.service?.send(.ready) }
   }
 
   /// Handles signals until the loops have ended or the drain time is over. The first SIGTERM or
@@ -247,11 +257,15 @@ public enum Gateway {
   ///
   /// - Returns: the end of the drain time.
   private static func waitForEnd(
-    _ signals: borrowing SignalDescriptor, _ context: GatewayContext, _ watchdog: Watchdog
-  ) throws -> Instant {
+    _ signals: borrowing SignalDescriptor, _ context: GatewayContext, _ watchdog: Watchdog,
+    _ settings: SettingsReload
+  ) async throws -> Instant {
+    var settings = settings
     let epoll = try Epoll()
     try epoll.add(rawValue: signals.rawValue, .read, datum: 0)
-    var events = Events(capacity: 1)
+    try epoll.add(rawValue: context.reloads.rawDescriptor, .read, datum: 1)
+    defer { context.reloads.close() }
+    var events = Events(capacity: 2)
     var deadline = Instant.never
     var isDraining = false
     let rotation = TLSTicketKeys.rotationSeconds * 1000
@@ -263,6 +277,7 @@ public enum Gateway {
         isDraining
         ? min(100, deadline.milliseconds(since: now)) : nextRotation.milliseconds(since: now)
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(max(0, min(left, 3_600_000))))
+      var hasHungUp = false
       while let signal = signals.next() {
         switch signal {
         case .terminate, .interrupt:
@@ -274,15 +289,20 @@ public enum Gateway {
           }
           isDraining = true
           context.deliveries.stop()
-          let milliseconds = Int64(context.settings.drainSeconds) * 1000
+          let milliseconds = Int64(settings.running.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))
           context.logger.info("draining", metadata: ["signal": "\(signal)"])
           context.service?.send(.stopping, .status("draining"))
           for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
-        case .hangUp: reload(context)
+        case .hangUp: hasHungUp = true
         default: continue
         }
+      }
+      if isDraining {
+        context.reloads.close()
+      } else {
+        await reload(context, &settings, isSignal: hasHungUp)
       }
       if SystemClock.now() >= nextRotation {
         nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)

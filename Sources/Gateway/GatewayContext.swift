@@ -10,7 +10,10 @@ import Webhooks
 
 /// The objects that all loops of a gateway share. They are immutable or synchronise themselves.
 final class GatewayContext: Sendable {
+  /// Those of the start; `rules` has the ones that may change.
   let settings: Settings
+  /// The rules with which the loops start.
+  let rules: LoopRules
   let loopCount: Int
   let mailboxes: [Mailbox]
   let executors: [LoopExecutor]
@@ -21,20 +24,15 @@ final class GatewayContext: Sendable {
   let maintenance: Maintenance
   let peers: Peers
   let admission: Admission
-  let quotas: SharedQuotas
-  let proxies: Proxies
-  let hosts: Hosts
   let probe = ProxyProbe()
-  /// The value of Strict-Transport-Security; nil if the settings turn it off.
-  let transportSecurity: String?
   /// Nil without TLS.
   let certificates: Certificates?
   let metrics: MetricsRegistry
   /// One for each loop.
   let pulses: [LoopPulse]
-  let databaseURL: String
   let deliveries: DeliveryWorker
   let readers: ExpensiveReaders
+  let reloads: ReloadRequests
   let logger: Logger
   /// Nil if no service manager waits for messages.
   let service: ServiceManager?
@@ -45,8 +43,11 @@ final class GatewayContext: Sendable {
   ) throws(Errno) {
     self.certificates = certificates
     settings = options.settings
-    transportSecurity = GatewayContext.transportSecurity(settings)
     loopCount = options.loopCount
+    rules = LoopRules(
+      settings, databaseURL: options.databaseURL,
+      quotas: SharedQuotas(settings.limits.quotas, loopCount: loopCount))
+    reloads = try ReloadRequests()
     var mailboxes: [Mailbox] = []
     for _ in 0..<loopCount { mailboxes.append(try Mailbox()) }
     self.mailboxes = mailboxes
@@ -63,10 +64,7 @@ final class GatewayContext: Sendable {
     var apiOptions = APIOptions()
     apiOptions.onResume = { services.resumed() }
     apiOptions.publicURL = settings.publicURL
-    apiOptions.allowedOrigins = settings.allowedOrigins
-    apiOptions.visitorTokenSeconds = settings.tokens.visitorSeconds
-    apiOptions.operatorTokenSeconds = settings.tokens.operatorSeconds
-    apiOptions.use(settings.limits)
+    GatewayContext.use(settings, in: &apiOptions)
     let logger = options.logger
     let secrets = SecretBox(
       configured: settings.credentialsKeys, signingKey: options.signingSecret)
@@ -80,6 +78,7 @@ final class GatewayContext: Sendable {
         schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
     apiOptions.connections = services
+    apiOptions.reloader = reloads
     apiOptions.report = { logger.error("\($0)") }
     apiOptions.onSecurityEvent = { event in
       logger.log(
@@ -105,15 +104,25 @@ final class GatewayContext: Sendable {
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
     admission = Admission(settings)
-    quotas = SharedQuotas(settings.limits.quotas, loopCount: loopCount)
-    (proxies, hosts) = (Proxies(settings), Hosts(settings))
     metrics = MetricsRegistry(loopCount: loopCount)
-    (databaseURL, service, version) = (options.databaseURL, options.service, options.version)
+    (service, version) = (options.service, options.version)
     self.logger = logger
   }
 
-  private static func transportSecurity(_ settings: Settings) -> String? {
-    let seconds = settings.tls.hstsSeconds
-    return seconds == 0 ? nil : "max-age=\(seconds)"
+  private static func use(_ settings: Settings, in options: inout APIOptions) {
+    options.allowedOrigins = settings.allowedOrigins
+    options.visitorTokenSeconds = settings.tokens.visitorSeconds
+    options.operatorTokenSeconds = settings.tokens.operatorSeconds
+    options.use(settings.limits)
+  }
+
+  /// Takes over changed settings, except those of the loops: their `LoopRules` come by mail.
+  func use(_ settings: Settings, databaseURL: String) {
+    admission.use(settings)
+    api.use { GatewayContext.use(settings, in: &$0) }
+    readers.use(url: databaseURL, seconds: settings.limits.expensiveSeconds)
+    deliveries.use(
+      databaseURL: databaseURL, timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
+      schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)))
   }
 }

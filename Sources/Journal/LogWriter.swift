@@ -20,7 +20,9 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   static var connectMilliseconds: Int64 { 5_000 }
 
   /// Returns nil when memory is short.
-  private let open: () -> Connection?
+  private var open: () -> Connection?
+  /// The connection was made by an earlier `open`, and is replaced once no batch is in flight.
+  private var isOutdated = false
   private var connection: Connection?
   private var phase = ConnectionPhase.down
   private var backoff: Backoff
@@ -51,6 +53,27 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     machine = BatchMachine(seed: seed &* 31 &+ 7)
   }
 
+  /// Connects by another `open` from now on. The batch in flight ends on the old connection; no
+  /// further one is taken before the new connection works.
+  package mutating func use(now: Instant, open: @escaping () -> Connection?) {
+    self.open = open
+    backoff.reset()
+    isOutdated = phase != .down
+    if phase == .down { deadline = now }
+    replaceIfIdle(now)
+    refreshStatus(now)
+  }
+
+  private mutating func replaceIfIdle(_ now: Instant) {
+    guard isOutdated, phase == .connecting || !machine.isBusy && !hasCompletion else { return }
+    isOutdated = false
+    connection = nil
+    status.registration &+= 1
+    phase = .down
+    deadline = now
+    perform(machine.event(.connectionLost, now: now), now)
+  }
+
   /// Takes the records and leaves an empty batch with storage. No batch may be in flight.
   @specialized(where Connection == PipelinedConnection)
   package mutating func submit(_ records: inout Batch, now: Instant) {
@@ -72,7 +95,8 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     body(batch, machine.outcomes)
     if !rowRefusals.isEmpty { quarantine() }
     batch.removeAll()
-    status.isReady = phase == .ready && !machine.isBusy && !machine.isStoreFailing
+    status.isReady = phase == .ready && !isOutdated && !machine.isBusy && !machine.isStoreFailing
+    if isOutdated { status.nextDeadline = .zero }
     return true
   }
 
@@ -106,13 +130,15 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
       if phase == .connecting, now >= deadline { disconnect(now, "no answer from the server") }
     }
     if now >= machine.nextDeadline { perform(machine.event(.tick, now: now), now) }
+    if isOutdated { replaceIfIdle(now) }
     refreshStatus(now)
   }
 
   private mutating func refreshStatus(_ now: Instant) {
     status.descriptor = connection?.descriptor ?? -1
     status.wantsWrite = connection?.wantsWrite ?? false
-    status.isReady = phase == .ready && !hasCompletion && machine.accepts(at: now)
+    status.isReady =
+      phase == .ready && !isOutdated && !hasCompletion && machine.accepts(at: now)
     status.nextDeadline = min(phase == .ready ? .never : deadline, machine.nextDeadline)
     if phase == .ready, !machine.isStoreFailing { status.health = .ready }
   }
@@ -129,6 +155,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   }
 
   private mutating func disconnect(_ now: Instant, _ reason: String) {
+    isOutdated = false
     connection = nil
     status.registration &+= 1
     phase = .down
@@ -186,6 +213,10 @@ package typealias Writer = LogWriter<PipelinedConnection>
 extension LogWriter where Connection == PipelinedConnection {
   package init(url: String, seed: UInt64) {
     self.init(seed: seed) { PipelinedConnection(url: url) }
+  }
+
+  package mutating func use(url: String, now: Instant) {
+    use(now: now) { PipelinedConnection(url: url) }
   }
 }
 

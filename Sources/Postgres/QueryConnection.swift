@@ -45,8 +45,14 @@ public struct QueryConnection: ~Copyable {
     var result: Result<Rows, QueryFailure>?
   }
 
-  private let url: String
-  private let statementMilliseconds: Int64
+  private struct Server {
+    var url: String
+    var statementMilliseconds: Int64
+  }
+
+  private var server: Server
+  /// A working connection is replaced by one to another address.
+  private var isReplacing = false
   private var pq: PQConnection?
   private var phase = Phase.down
   private var backoff: Backoff
@@ -92,8 +98,7 @@ public struct QueryConnection: ~Copyable {
     url: String, seed: UInt64 = 0, listen: StaticString? = nil,
     statementMilliseconds: Int64 = statementMillisecondsDefault
   ) {
-    self.url = url
-    self.statementMilliseconds = statementMilliseconds
+    server = Server(url: url, statementMilliseconds: statementMilliseconds)
     notifications = Notifications(statement: listen)
     backoff = Backoff(firstMilliseconds: 50, lastMilliseconds: 1_000, seed: seed)
   }
@@ -102,8 +107,8 @@ public struct QueryConnection: ~Copyable {
   public private(set) var descriptor: Int32 = -1
   public private(set) var wantsWrite = false
 
-  /// Whether queries are sent at once.
-  public var isReady: Bool { phase == .ready }
+  /// Whether queries are sent at once, or wait only until the connection is replaced.
+  public var isReady: Bool { phase == .ready || isReplacing }
 
   /// The time at which `advance` must be called even without an event.
   public var nextDeadline: Instant {
@@ -120,13 +125,13 @@ public struct QueryConnection: ~Copyable {
   }
 
   private var silenceMilliseconds: Int64 {
-    statementMilliseconds + QueryConnection.silenceMilliseconds
+    server.statementMilliseconds + QueryConnection.silenceMilliseconds
   }
 
   /// Adds a query; false when the queue is full. `takeAnswer` returns its answer.
   public mutating func enqueue(_ query: Query, ticket: UInt64, now: Instant) -> Bool {
     guard waiting.count + sent.count < QueryConnection.queriesMax else { return false }
-    if phase == .ready, !isPooled || sent.isEmpty {
+    if phase == .ready, !isReplacing, !isPooled || sent.isEmpty {
       send(query, ticket: ticket, now: now)
     } else {
       waiting.append(
@@ -152,6 +157,27 @@ public struct QueryConnection: ~Copyable {
     if phase != .down { disconnect(now, "another database has taken over") }
   }
 
+  /// Connects to another address from now on. A working connection is replaced as soon as its
+  /// statements have their answers; queries of the meantime wait.
+  public mutating func use(url: String, now: Instant) {
+    guard url != server.url else { return }
+    server.url = url
+    backoff.reset()
+    if phase == .ready {
+      isReplacing = true
+      replaceIfIdle(now)
+    } else {
+      close("another address is configured")
+      deadline = now
+    }
+  }
+
+  private mutating func replaceIfIdle(_ now: Instant) {
+    guard isReplacing, phase == .ready, sent.isEmpty else { return }
+    close("the connection is replaced")
+    deadline = now
+  }
+
   public mutating func advance(now: Instant) {
     switch phase {
     case .down: if now >= deadline { connect(now) }
@@ -166,7 +192,7 @@ public struct QueryConnection: ~Copyable {
   // MARK: Connecting
 
   private mutating func connect(_ now: Instant) {
-    pq = PQConnection.start(url: url)
+    pq = PQConnection.start(url: server.url)
     phase = .connecting
     noteSocket()
     deadline = now.advanced(byMilliseconds: QueryConnection.connectMilliseconds)
@@ -198,17 +224,22 @@ public struct QueryConnection: ~Copyable {
     registration &+= 1
   }
 
-  /// Sent queries may have run; they are answered with `unavailable`. Waiting queries stay queued.
   private mutating func disconnect(_ now: Instant, _ reason: String) {
+    isReplacing = false
+    hasFailed = true
+    self.reason = reason
+    deadline = backoff.next(after: now)
+    close(reason)
+  }
+
+  /// Sent queries may have run; they are answered with `unavailable`. Waiting queries stay queued.
+  private mutating func close(_ reason: String) {
     pq = nil
     descriptor = -1
     wantsWrite = false
     registration &+= 1
     phase = .down
     notifications.end()
-    hasFailed = true
-    self.reason = reason
-    deadline = backoff.next(after: now)
     prepared.removeAll()
     while let lost = sent.popFirst() {
       guard let ticket = lost.ticket else { continue }
@@ -273,7 +304,7 @@ public struct QueryConnection: ~Copyable {
   private func applySettings() -> Bool {
     var parameters = ParameterBuffer()
     parameters.append(.bool(isPooled))
-    parameters.append(.text(String(statementMilliseconds)))
+    parameters.append(.text(String(server.statementMilliseconds)))
     return pq?.execute(text: QueryConnection.settings, parameters) ?? false
   }
 
@@ -323,6 +354,7 @@ public struct QueryConnection: ~Copyable {
     {
       disconnect(now, "the server does not answer")
     }
+    replaceIfIdle(now)
   }
 
   private mutating func takeNotifications() {
@@ -421,6 +453,7 @@ public struct QueryConnection: ~Copyable {
       }
     }
     phase = .ready
+    isReplacing = false
     hasFailed = false
     backoff.reset()
     sendWaiting(now)
@@ -435,7 +468,7 @@ public struct QueryConnection: ~Copyable {
   }
 
   private mutating func sendWaiting(_ now: Instant) {
-    while phase == .ready, !isPooled || sent.isEmpty, let next = waiting.popFirst() {
+    while phase == .ready, !isReplacing, !isPooled || sent.isEmpty, let next = waiting.popFirst() {
       send(next.query, ticket: next.ticket, now: now)
     }
   }

@@ -36,6 +36,12 @@ struct QuotaBucket: Sendable {
     used = min(used + spent * limit.windowMilliseconds, limit.amount * limit.windowMilliseconds)
   }
 
+  /// After a change of the limit: no more is used than it allows, and without one nothing is lent.
+  mutating func cut(to limit: QuotaTable.Limit) {
+    used = min(used, limit.amount * limit.windowMilliseconds)
+    if limit.amount == 0 { lent = 0 }
+  }
+
   mutating func isUnused(_ limit: QuotaTable.Limit, _ now: Int64) -> Bool {
     giveBack(limit, now)
     return used == 0 && lent == 0

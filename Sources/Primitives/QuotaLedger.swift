@@ -26,7 +26,7 @@ public struct QuotaLedger: Sendable {
   /// Accounts that a full ledger looks at to find an unused one.
   private static var looksMax: Int { 64 }
 
-  private let limits: QuotaTable.Configuration
+  private var limits: QuotaTable.Configuration
   /// An allowance is the rest of the limit divided by this.
   private let shares: Int64
   private let accountsMax: Int
@@ -41,6 +41,17 @@ public struct QuotaLedger: Sendable {
     self.limits = limits
     self.accountsMax = accountsMax
     shares = 4 * Int64(loopCount)
+  }
+
+  /// Changes the limits; what is used remains used. Until each loop has returned what it holds of
+  /// a limit that became smaller, the sum may exceed it.
+  mutating func use(_ new: QuotaTable.Configuration) {
+    limits = new
+    for index in accounts.indices {
+      let limits = new[accounts[index].subject]
+      accounts[index].messages.cut(to: limits.messages)
+      accounts[index].kibibytes.cut(to: limits.kibibytes)
+    }
   }
 
   /// Accounts in memory.

@@ -102,7 +102,7 @@ public struct QuotaTable: Sendable {
   /// Entries that are settled under one lock.
   private static var settledAtOnce: Int { 1_024 }
 
-  private let shared: SharedQuotas
+  private var shared: SharedQuotas
   private let entriesMax: Int
   private var entries: [Entry] = []
   private var free: [Int32] = []
@@ -117,8 +117,27 @@ public struct QuotaTable: Sendable {
     isLimited = !shared.limits.isNone
   }
 
+  /// Takes over changed limits. What is used remains used, and what is held is returned. Each
+  /// connection looks its entry up again, since an address or a workspace may have a limit now.
+  public mutating func use(_ new: SharedQuotas, nowMilliseconds now: Int64) {
+    let old = shared
+    old.exclusively { ledger in
+      for index in entries.indices where entries[index].isUsed {
+        _ = exchange(Int32(index), .none, &ledger, now)
+      }
+    }
+    shared = new
+    isLimited = !new.limits.isNone
+    for index in entries.indices where entries[index].isUsed {
+      let subject = entries[index].subject
+      entries[index].spent = .none
+      entries[index].held = new.limits[subject].isNone ? .endless : .none
+      if subject == .visitor { entries[index].generation &+= 1 }
+    }
+  }
+
   /// Whether there is any limit.
-  public let isLimited: Bool
+  public private(set) var isLimited: Bool
   public var count: Int { entries.count - free.count }
 
   public func isValid(_ slot: Slot) -> Bool {

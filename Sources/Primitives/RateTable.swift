@@ -11,8 +11,8 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
     var filledAt: Int64
   }
 
-  private let burst: Int
-  private let perMinute: Int
+  private var burst: Int
+  private var perMinute: Int
   private let keysMax: Int
   private var buckets: [Key: Bucket] = [:]
   private var sweptAt = Int64.min
@@ -27,6 +27,20 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
     self.burst = burst
     self.perMinute = perMinute
     self.keysMax = keysMax
+  }
+
+  /// Changes the rate; what each key has used remains used.
+  public mutating func change(burst: Int, perMinute: Int) {
+    precondition(burst > 0 && perMinute > 0 || perMinute == 0, "a rate allows at least one event")
+    guard burst != self.burst || perMinute != self.perMinute else { return }
+    let more = (Int64(burst) - Int64(self.burst)) * RateTable.partsPerEvent
+    (self.burst, self.perMinute) = (burst, perMinute)
+    if perMinute == 0 { return buckets.removeAll() }
+    for key in buckets.keys {
+      guard var bucket = buckets[key] else { continue }
+      bucket.parts = max(0, min(full, bucket.parts + more))
+      buckets[key] = bucket
+    }
   }
 
   public var keyCount: Int { buckets.count }

@@ -12,6 +12,12 @@ public struct SharedQuotas: Sendable {
     self.exclusively = exclusively
   }
 
+  /// The same ledger with other limits. Each loop must take over the result (`QuotaTable.use`).
+  public func changed(to limits: QuotaTable.Configuration) -> SharedQuotas {
+    exclusively { $0.use(limits) }
+    return SharedQuotas(limits, exclusively: exclusively)
+  }
+
   /// Nothing is counted, so each call may get a ledger of its own.
   public static var unlimited: SharedQuotas {
     SharedQuotas(QuotaTable.Configuration()) { body in

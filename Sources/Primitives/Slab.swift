@@ -38,7 +38,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
   @usableFromInline var generations: [UInt32] = []
   @usableFromInline var free: [UInt32] = []
   @usableFromInline var capacity: Int
-  public let limit: Int
+  @usableFromInline var limit: Int
   /// Bytes of address space, not of resident memory.
   @usableFromInline static var reservedBytes: Int { 67_108_864 }
   @usableFromInline var used = 0
@@ -60,6 +60,12 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
       unsafe (elements + index).deinitialize(count: 1)
     }
     unsafe elements.deallocate()
+  }
+
+  /// Allows more elements; a lower limit is ignored, since more may be in use.
+  public mutating func raise(limit new: Int) {
+    precondition(new < Int(UInt32.max), "a slab's indices are 32 bits wide")
+    limit = max(limit, new)
   }
 
   /// One more than the highest index ever used: the upper bound of a loop over all slots.

@@ -1,4 +1,4 @@
-/// The settings of a gateway as one immutable value: read once at the start, checked as a whole,
+/// The settings of a gateway as one value: read at the start and at each reload, checked as a whole,
 /// and passed on.
 ///
 /// Sections and keys are those of config/chirrup.yaml, which documents each of them; a test

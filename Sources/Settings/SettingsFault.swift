@@ -3,9 +3,12 @@
 public struct SettingsFault: Error, Equatable, CustomStringConvertible {
   public var problems: [String]
 
-  public var description: String {
+  public var description: String { describe("nothing was started") }
+
+  /// - Parameter consequence: what did not happen.
+  public func describe(_ consequence: String) -> String {
     let count = problems.count == 1 ? "One setting is" : "\(problems.count) settings are"
-    return "\(count) invalid, so nothing was started:\n"
+    return "\(count) invalid, so \(consequence):\n"
       + problems.map { "  \($0)" }.joined(separator: "\n")
   }
 }

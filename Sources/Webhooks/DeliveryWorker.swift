@@ -34,7 +34,7 @@ public final class DeliveryWorker: Sendable {
   /// How long requests in flight may continue after `stop`.
   static let graceMilliseconds: Int64 = 2_000
 
-  private let options: DeliveryOptions
+  private let options: Mutex<DeliveryOptions>
   private let isStopping = Atomic(false)
   /// Wakes the thread at `stop`; otherwise it sleeps from one poll of the outbox to the next.
   private let stopEvent: EventCounter
@@ -42,13 +42,23 @@ public final class DeliveryWorker: Sendable {
   private let posted = Mutex(DeliveryMetrics())
 
   public init(_ options: DeliveryOptions) throws(Errno) {
-    self.options = options
+    self.options = Mutex(options)
     stopEvent = try EventCounter()
   }
 
   public var metrics: DeliveryMetrics { posted.withLock { $0 } }
 
   public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
+
+  /// Changes the address of PostgreSQL, the time limit and the pauses of the next attempts. The
+  /// thread takes them over with its next turn.
+  public func use(databaseURL: String, timeoutMilliseconds: Int, schedule: RetrySchedule) {
+    options.withLock { options in
+      options.databaseURL = databaseURL
+      options.timeoutMilliseconds = timeoutMilliseconds
+      options.schedule = schedule
+    }
+  }
 
   /// Takes no more deliveries; requests in flight may finish.
   public func stop() {
@@ -59,8 +69,9 @@ public final class DeliveryWorker: Sendable {
   /// Runs the worker. Returns after `stop`, within `graceMilliseconds` and the time of one
   /// statement.
   public func run() {
-    var loop = DeliveryLoop(options)
+    var loop = DeliveryLoop(options.withLock { $0 })
     while !isStopping.load(ordering: .acquiring) {
+      loop.use(options.withLock { $0 })
       loop.runOnce(wakeDescriptor: stopEvent.rawValue)
       let metrics = loop.metrics
       posted.withLock { $0 = metrics }
@@ -84,7 +95,7 @@ struct DeliveryLoop: ~Copyable {
   static let idleMilliseconds: Int64 = 2_000
   static let countMilliseconds: Int64 = 10_000
 
-  private let options: DeliveryOptions
+  private var options: DeliveryOptions
   private let lease: Identifier
   private var client: HTTPClient
   private var connection: BlockingConnection?
@@ -113,6 +124,15 @@ struct DeliveryLoop: ~Copyable {
   }
 
   var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
+
+  mutating func use(_ options: DeliveryOptions) {
+    if options.databaseURL != self.options.databaseURL {
+      connection = nil
+      nextConnect = .zero
+      backoff.reset()
+    }
+    self.options = options
+  }
 
   /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
   mutating func runOnce(wakeDescriptor: Int32?) {

@@ -8,7 +8,7 @@ import Tokens
 
 struct AdminClient {
   /// Time for connecting, and for each wait for bytes.
-  private static let milliseconds: Int32 = 10_000
+  static let milliseconds: Int32 = 10_000
   private static let responseBytesMax = 4_194_304
 
   private let address: ListenAddress
@@ -27,7 +27,10 @@ struct AdminClient {
   }
 
   /// - Returns: the body of a successful response.
-  func request(_ method: String, _ target: String, body: String = "") throws -> String {
+  func request(
+    _ method: String, _ target: String, body: String = "",
+    milliseconds: Int32 = AdminClient.milliseconds
+  ) throws -> String {
     let text = """
       \(method) \(target) HTTP/1.1\r
       Host: \(address)\r
@@ -38,7 +41,7 @@ struct AdminClient {
       \r
       \(body)
       """
-    let response = try exchange(Array(text.utf8))
+    let response = try exchange(Array(text.utf8), milliseconds)
     guard let end = response.firstRange(of: "\r\n\r\n") else {
       throw CommandFailure("the gateway at \(address) closed the connection without a response")
     }
@@ -56,7 +59,7 @@ struct AdminClient {
     JSONValue(content)?["detail"]?.string ?? "it is no gateway of this version"
   }
 
-  private func exchange(_ request: [UInt8]) throws -> String {
+  private func exchange(_ request: [UInt8], _ milliseconds: Int32) throws -> String {
     let host = address.host == "localhost" ? "127.0.0.1" : address.host
     guard let ip = IPAddress(host) else {
       throw CommandFailure("admin_listen: \(address.host) is not an IP address")
@@ -65,11 +68,11 @@ struct AdminClient {
     do throws(Errno) {
       let socket = try Sockets.connect(to: ip, port: address.port)
       try epoll.add(socket, .write, datum: 0)
-      try Self.wait(epoll)
+      try Self.wait(epoll, milliseconds)
       if let error = try socket.pendingError() { throw error }
-      try Self.send(request, socket, epoll)
+      try Self.send(request, socket, epoll, milliseconds)
       try epoll.modify(socket, .read, datum: 0)
-      return String(decoding: try Self.receive(socket, epoll), as: UTF8.self)
+      return String(decoding: try Self.receive(socket, epoll, milliseconds), as: UTF8.self)
     } catch {
       throw CommandFailure(
         "no gateway answers at \(address) (admin_listen): \(error). Run this command on the "
@@ -78,13 +81,14 @@ struct AdminClient {
   }
 
   private static func send(
-    _ request: [UInt8], _ socket: borrowing FileDescriptor, _ epoll: borrowing Epoll
+    _ request: [UInt8], _ socket: borrowing FileDescriptor, _ epoll: borrowing Epoll,
+    _ milliseconds: Int32
   ) throws(Errno) {
     var offset = 0
     while offset < request.count {
       switch request.withRawSpan({ socket.send($0.extracting(offset..<$0.byteCount)) }) {
       case .bytes(let count): offset += count
-      case .wouldBlock: try wait(epoll)
+      case .wouldBlock: try wait(epoll, milliseconds)
       case .reset: throw .connectionReset
       case .failed(let error): throw error
       }
@@ -92,7 +96,7 @@ struct AdminClient {
   }
 
   private static func receive(
-    _ socket: borrowing FileDescriptor, _ epoll: borrowing Epoll
+    _ socket: borrowing FileDescriptor, _ epoll: borrowing Epoll, _ milliseconds: Int32
   ) throws(Errno) -> [UInt8] {
     var response: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -100,7 +104,7 @@ struct AdminClient {
       let outcome = buffer.withMutableRawSpan { socket.receive(into: &$0) }
       switch outcome {
       case .bytes(let count): response += buffer[..<count]
-      case .wouldBlock: try wait(epoll)
+      case .wouldBlock: try wait(epoll, milliseconds)
       case .endOfStream, .reset: return response
       case .failed(let error): throw error
       }
@@ -108,7 +112,9 @@ struct AdminClient {
     return response
   }
 
-  private static func wait(_ epoll: borrowing Epoll) throws(Errno) {
+  private static func wait(
+    _ epoll: borrowing Epoll, _ milliseconds: Int32
+  ) throws(Errno) {
     var events = Events(capacity: 1)
     try epoll.wait(into: &events, timeoutMilliseconds: milliseconds)
     guard events.count > 0 else { throw .timedOut }

@@ -113,7 +113,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
 
 extension AdministrationOptions {
   /// Runs a command on the gateway of this machine.
-  fileprivate func ask(
+  func ask(
     _ body: (AdminClient, BlockingConnection, CommandOutput) throws -> Void
   ) async throws {
     let settings = try await data.settings()

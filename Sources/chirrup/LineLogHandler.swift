@@ -11,13 +11,17 @@ import Synchronization
 
 struct LineLogHandler: LogHandler {
   var metadata: Logger.Metadata = [:]
-  var logLevel: Logger.Level
+  /// The same for all copies, since a reload changes it for all.
+  var logLevel: Logger.Level {
+    get { LogThreshold.level }
+    set { LogThreshold.level = newValue }
+  }
   private let format: LogFormat
 
   init(_ settings: Settings) {
     LogPipe.isJSON.store(settings.log.format == .json, ordering: .relaxed)
-    logLevel = Logger.Level(rawValue: settings.log.level.rawValue) ?? .info
     format = settings.log.format
+    LogThreshold.use(settings.log.level)
   }
 
   subscript(metadataKey key: String) -> Logger.MetadataValue? {
@@ -90,6 +94,20 @@ struct LineLogHandler: LogHandler {
   /// Escapes control characters, so that text from a peer cannot forge a log line.
   private static func oneLine(_ text: String) -> String {
     text.utf8.allSatisfy { !$0.isASCIIControl } ? text : jsonText(text)
+  }
+}
+
+/// The lowest level of the log.
+enum LogThreshold {
+  private static let index = Atomic<Int>(Logger.Level.allCases.firstIndex(of: .info) ?? 0)
+
+  static var level: Logger.Level {
+    get { Logger.Level.allCases[index.load(ordering: .relaxed)] }
+    set { index.store(Logger.Level.allCases.firstIndex(of: newValue) ?? 0, ordering: .relaxed) }
+  }
+
+  static func use(_ level: LogLevel) {
+    self.level = Logger.Level(rawValue: level.rawValue) ?? .info
   }
 }
 

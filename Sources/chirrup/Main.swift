@@ -12,7 +12,7 @@ struct Chirrup: AsyncParsableCommand {
       ServeCommand.self, DoctorCommand.self, MigrateCommand.self, TokenCommand.self,
       WorkspaceCommand.self,
       OperatorCommand.self, KeysCommand.self, IdentityCommand.self, ConversationsCommand.self,
-      ConnectionsCommand.self, VisitorCommand.self,
+      ConnectionsCommand.self, ReloadCommand.self, VisitorCommand.self,
       ImportCommand.self, RetentionCommand.self,
       QuarantineCommand.self, BackupCommand.self, RestoreCommand.self, EpochCommand.self,
       AnalyticsCommand.self, DemoDataCommand.self,

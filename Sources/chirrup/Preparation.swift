@@ -67,6 +67,16 @@ struct Preparation {
       tokens: try Database.tokenAuthority(settings, connection), demo: demo)
   }
 
+  /// Throws if a running gateway could not use the database of these settings.
+  static func check(_ settings: Settings) throws {
+    guard let url = settings.databaseURL else { return }
+    let connection = try BlockingConnection(url)
+    // Through a pooler, sessions are not the gateway's own.
+    let direct = try settings.databaseDirectURL.map { try BlockingConnection($0) } ?? connection
+    try checkLogin(direct)
+    try Database.checkSchema(direct)
+  }
+
   /// Throws if row security or missing privileges would refuse the gateway's statements.
   private static func checkLogin(_ connection: BlockingConnection) throws {
     if let fault = try DatabaseRoles(Migrator(connection)).loginFault() {

@@ -34,7 +34,8 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       var listening = settings
       try listening.use(inherited)
-      try await run(listening, log, Supervisor(messages: service, sockets: inherited))
+      let source = options.source(of: settings)
+      try await run(listening, log, Supervisor(messages: service, sockets: inherited), source)
     } catch let held as LoopsStalled {
       ProcessEnd.now(status: held.exitStatus)
     } catch let code as ExitCode {
@@ -49,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func run(
-    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor
+    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor, _ source: SettingsSource
   ) async throws {
     let logger = log.logger
     try leaveRoot(settings, logger)
@@ -62,7 +63,7 @@ struct ServeCommand: AsyncParsableCommand {
         database (CHIRRUP_CREDENTIALS_KEY_FILE).
         """)
     }
-    try await serveWithDatabase(settings, log, supervisor)
+    try await serveWithDatabase(settings, log, supervisor, source)
   }
 
   /// A gateway started as root becomes the user of the settings, or warns.
@@ -84,9 +85,11 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func serveWithDatabase(
-    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor
+    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor, _ source: SettingsSource
   ) async throws {
-    guard settings.databaseURL == nil else { return try await serve(settings, log, supervisor) }
+    guard settings.databaseURL == nil else {
+      return try await serve(settings, log, supervisor, source)
+    }
     let logger = log.logger
     PrivateCluster.forgetClientSettings()
     let cluster = PrivateCluster(dataDirectory: settings.dataDirectory) { event in
@@ -105,11 +108,12 @@ struct ServeCommand: AsyncParsableCommand {
     var local = settings
     local.databaseURL = PrivateCluster.gatewayURL(cluster.url)
     local.migrationsURL = cluster.url
-    try await serve(local, log, supervisor, isPrivate: true)
+    try await serve(local, log, supervisor, source, isPrivate: true)
   }
 
   private func serve(
-    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor, isPrivate: Bool = false
+    _ settings: Settings, _ log: StartupLog, _ supervisor: Supervisor, _ source: SettingsSource,
+    isPrivate: Bool = false
   ) async throws {
     guard let url = settings.databaseURL else { return }
     let preparation = try supervisor.whileExtending {
@@ -128,7 +132,7 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
       logger: log.logger, service: supervisor.messages, inherited: supervisor.sockets,
-      version: Version.text)
+      version: Version.text, source: source)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)

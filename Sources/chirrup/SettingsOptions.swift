@@ -1,6 +1,7 @@
 /// The flags that override settings. They stay text here; `Settings.load` validates all sources
 /// together, so that one error lists every invalid value.
 import ArgumentParser
+import Gateway
 import Settings
 
 /// The flags of every command: where the settings and the database are.
@@ -117,6 +118,14 @@ struct ServeOptions: ParsableArguments {
     if debugEcho { flags[.debugEcho] = "true" }
     if noMigrate { flags[.migrate] = "false" }
     return flags
+  }
+
+  /// What a reload needs: the same file and flags as at the start.
+  func source(of loaded: Settings) -> SettingsSource {
+    let (file, flags) = (data.config, flags)
+    return SettingsSource(
+      loaded: loaded, load: { try await Settings.load(file: file, flags: flags) },
+      checkDatabase: Preparation.check, apply: { LogThreshold.use($0.log.level) })
   }
 
   /// The settings, and warnings for the log.

@@ -97,6 +97,7 @@ beside "hardened" ./hardened.sh
 beside "keys" ./keys.sh
 beside "quotas" ./quotas.sh
 beside "secrets" ./secrets.sh
+beside "reload" ./reload.sh
 if $full; then beside "tls flood" ./tls_flood.sh; else beside "tls flood" ./tls_flood.sh 4000; fi
 beside "clients" ./clients.sh
 beside "verdict" ./verdict.sh

@@ -54,6 +54,17 @@ import Testing
     #expect(try await readers.run(Query("SELECT 7")).get().int(0, 0) == 7)
   }
 
+  @Test("another address and another limit apply to the next statement")
+  func changed() async throws {
+    let readers = try readers(count: 1, seconds: 600)
+    defer { readers.stop() }
+    let name = Query("SELECT current_setting('application_name')")
+    #expect(try await readers.run(name).get().text(0, 0) != "second")
+    readers.use(url: try ScratchCluster.url() + "&application_name=second", seconds: 1)
+    #expect(try await readers.run(name).get().text(0, 0) == "second")
+    #expect(code(await readers.run(Query("SELECT pg_sleep(20)"))) == "57014")
+  }
+
   @Test("a long statement delays none on another connection, and a waiting one comes next")
   func beside() async throws {
     // A limit that a loaded machine does not reach.

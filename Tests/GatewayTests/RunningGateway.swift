@@ -10,12 +10,25 @@ import Postgres
 import Primitives
 import REST
 import Settings
+import Synchronization
 import Tokens
 
 @testable import Gateway
 
 /// Real loops in this process and a real PostgreSQL, so that the thread sanitizer sees the loops.
 final class RunningGateway {
+  /// The settings that a reload finds.
+  private final class Box: Sendable {
+    private let settings: Mutex<Settings>
+
+    init(_ settings: Settings) { self.settings = Mutex(settings) }
+
+    var value: Settings {
+      get { settings.withLock { $0 } }
+      set { settings.withLock { $0 = newValue } }
+    }
+  }
+
   let port: UInt16
   /// The port of the TLS listener, if TLS is configured.
   let securePort: UInt16
@@ -25,6 +38,8 @@ final class RunningGateway {
   let context: GatewayContext
   private let loops: LoopThreads
   private let connection: BlockingConnection
+  private let configured: Box
+  private var settingsReload: SettingsReload
   let workspace: Identifier
 
   init(
@@ -39,6 +54,7 @@ final class RunningGateway {
     settings.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
     settings.adminListen = []
     settings.loops = count
+    settings.databaseURL = try Roles.gateway(url)
     change(&settings)
     var silent = Logger(label: "test")
     silent.logLevel = .critical
@@ -56,6 +72,15 @@ final class RunningGateway {
     securePort = addresses.secure.first?.port ?? 0
     adminPort = addresses.admin.first?.port ?? 0
     loops = try LoopThreads.start(context, listeners)
+    let configured = Box(settings)
+    self.configured = configured
+    settingsReload = SettingsReload(
+      context,
+      SettingsSource(
+        loaded: settings, load: { (configured.value, []) },
+        checkDatabase: { settings in
+          if let url = settings.databaseURL { _ = try BlockingConnection(url) }
+        }, apply: { _ in }))
     workspace = RunningGateway.makeID()
     // Without the schema, everything below would fail.
     guard migrates else { return }
@@ -143,6 +168,8 @@ final class RunningGateway {
 
   func run(_ query: Query) throws { _ = try connection.run(query) }
 
+  func ask(_ query: Query) throws -> Rows { try connection.run(query) }
+
   /// The bodies of a session's log in PostgreSQL.
   func stored(_ session: Identifier) throws -> [(seq: Int64, body: String)] {
     let rows = try connection.run(
@@ -164,7 +191,16 @@ final class RunningGateway {
   /// The number of sockets that admission counts now.
   var socketCount: Int { context.admission.count }
 
-  func reloadCertificates() { Gateway.reloadCertificates(context) }
+  /// Reads the settings again, as after a change of the file.
+  @discardableResult
+  func reload(
+    isCheck: Bool = false, _ change: (inout Settings) -> Void = { _ in }
+  ) async -> ReloadReport {
+    var new = configured.value
+    change(&new)
+    configured.value = new
+    return await settingsReload.run(isCheck: isCheck)
+  }
 
   /// The number of refusals for a reason, as last published by the loops.
   func faults(_ reason: String) -> UInt64 {

@@ -2,6 +2,7 @@ import Foundation
 import Kernel
 import OpenSSL
 import Primitives
+import REST
 import Settings
 import Testing
 
@@ -94,9 +95,8 @@ struct TLSTests {
     let early = try SocketClient(port: gateway.securePort, tls: first)
     files.make("renewed.test")
     let second = try files.client()
-    // A second reload may begin before the first one ends.
-    gateway.reloadCertificates()
-    gateway.reloadCertificates()
+    await gateway.reload()
+    #expect(await gateway.reload().refusal == nil)
     try await until {
       (try? SocketClient(port: gateway.securePort, tls: second, name: "renewed.test")) != nil
     }
@@ -104,7 +104,8 @@ struct TLSTests {
       try SocketClient(port: gateway.securePort, tls: first)
     }
     try "broken".write(toFile: files.chain, atomically: true, encoding: .utf8)
-    gateway.reloadCertificates()
+    let report = await gateway.reload { $0.limits.connections = 7 }
+    #expect(report.refusal?.contains("nothing was changed") == true)
     _ = try SocketClient(port: gateway.securePort, tls: second, name: "renewed.test")
     // The earlier connection stays open.
     try early.say("{}")

@@ -92,6 +92,34 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
     #expect(script.sent == 0)
   }
 
+  @Test func `another address replaces the connection after the batch in flight`() {
+    let script = script
+    let second = Script()
+    var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }
+    writer.advance(now: at(0))
+    script.events = [.ready(store: "a")]
+    writer.advance(now: at(1))
+    submit(&writer, 2)
+    writer.use(now: at(3)) { ScriptedConnection(script: second) }
+    writer.advance(now: at(4))
+    #expect(script.sent == 1 && second.sent == 0)
+    script.events = [.committed]
+    writer.advance(now: at(5))
+    let isDone = writer.takeCompletion { _, outcomes in #expect(outcomes[0].verdict == .stored) }
+    let (isReady, deadline) = (writer.status.isReady, writer.status.nextDeadline)
+    #expect(isDone && !isReady && deadline <= at(5), "the next advance replaces it")
+    writer.advance(now: at(6))
+    writer.advance(now: at(6))
+    second.events = [.ready(store: "a")]
+    let isWorthTrying = writer.status.isWorthTrying
+    #expect(isWorthTrying, "a planned replacement is no outage")
+    writer.advance(now: at(7))
+    let isReadyAgain = writer.status.isReady
+    #expect(isReadyAgain)
+    submit(&writer, 8)
+    #expect(script.sent == 1 && second.sent == 1)
+  }
+
   @Test func `the store's identifier is updated after each connection`() {
     let script = script
     var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }

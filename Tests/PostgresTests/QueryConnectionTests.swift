@@ -68,6 +68,29 @@ import Testing
     #expect(atLast == nil)
   }
 
+  @Test func `another address replaces the connection between queries, and loses none`() throws {
+    var connection = QueryConnection(url: database.url)
+    let name = Query("SELECT current_setting('application_name'), pg_sleep(0.1)::text")
+    _ = try drive(&connection) { connection, _ in connection.isReady }
+    _ = connection.enqueue(name, ticket: 1, now: now())
+    connection.use(url: database.url + "&application_name=second", now: now())
+    _ = connection.enqueue(name, ticket: 2, now: now())
+    let wasReady = connection.isReady
+    #expect(wasReady, "a planned replacement is no outage")
+    let answers = try drive(&connection) { $1.count == 2 }
+    #expect(try answers[1]?.get().text(0, 0) != "second")
+    #expect(try answers[2]?.get().text(0, 0) == "second")
+    // The server does not know this user: that is an outage with its reason.
+    connection.use(
+      url: database.url.replacing("user=chirrup", with: "user=nobody_at_all"), now: now())
+    _ = try drive(&connection) { connection, _ in connection.fault?.contains("nobody") == true }
+    let isReady = connection.isReady
+    #expect(!isReady)
+    connection.use(url: database.url, now: now())
+    _ = connection.enqueue(name, ticket: 3, now: now())
+    #expect(try drive(&connection) { $1.count == 1 }[3]?.get().isEmpty == false)
+  }
+
   @Test func `queries wait for the connection, and each result has its ticket`() throws {
     var connection = QueryConnection(url: database.url)
     for ticket in 0..<300 as Range<UInt64> {

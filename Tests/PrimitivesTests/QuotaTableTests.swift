@@ -17,10 +17,11 @@ private final class Ledger: Sendable {
   var count: Int { value.withLock { $0.count } }
   var lendings: Int { value.withLock { $0.lendings } }
 
+  var quotas: SharedQuotas { SharedQuotas(limits) { body in self.value.withLock { body(&$0) } } }
+
   /// The quotas of one loop. Tables of several loops are made of the same ledger.
   func table(entriesMax: Int = QuotaTable.entriesMaxDefault) -> QuotaTable {
-    QuotaTable(
-      SharedQuotas(limits) { body in self.value.withLock { body(&$0) } }, entriesMax: entriesMax)
+    QuotaTable(quotas, entriesMax: entriesMax)
   }
 }
 
@@ -148,6 +149,63 @@ private final class Ledger: Sendable {
       if number % 100 == 0 { table.settle(nowMilliseconds: 3_000) }
       #expect(table.count <= 20 && ledger.count <= 40)
     }
+  }
+
+  @Test("changed limits apply to what was counted, and to entries without a limit before")
+  func changed() throws {
+    var limits = QuotaTable.Configuration()
+    limits.visitor = .init(messagesPerMinute: 10)
+    let ledger = Ledger(loops: 1, accountsMax: 100, limits)
+    var table = ledger.table()
+    func change(_ table: inout QuotaTable) {
+      table.use(ledger.quotas.changed(to: limits), nowMilliseconds: 0)
+    }
+    let first = try slot(&table, 1, address: 1)
+    for _ in 0..<6 { #expect(table.take(first, byteCount: 1, nowMilliseconds: 0) == nil) }
+    limits.visitor = .init(messagesPerMinute: 8)
+    limits.address = .init(messagesPerMinute: 1)
+    change(&table)
+    #expect(!table.isValid(first), "its address has a limit now")
+    let second = try slot(&table, 1, address: 1)
+    #expect(table.take(second, byteCount: 1, nowMilliseconds: 0) == nil)
+    #expect(table.take(second, byteCount: 1, nowMilliseconds: 0)?.subject == .address)
+    limits.address = .init()
+    change(&table)
+    let third = try slot(&table, 1, address: 1)
+    #expect(table.take(third, byteCount: 1, nowMilliseconds: 0) == nil)
+    #expect(table.take(third, byteCount: 1, nowMilliseconds: 0)?.subject == .visitor)
+    // Eight are used: one is free after the window of the new limit, not after that of eight.
+    limits.visitor = .init(messagesPerMinute: 1)
+    change(&table)
+    let fourth = try slot(&table, 1, address: 1)
+    let refusal = table.take(fourth, byteCount: 1, nowMilliseconds: 0)
+    #expect(refusal?.waitMilliseconds == 60_000)
+    limits = QuotaTable.Configuration()
+    change(&table)
+    #expect(!table.isLimited)
+  }
+
+  @Test("a lower limit counts what two loops have sent, after both have taken it over")
+  func lowered() throws {
+    var limits = QuotaTable.Configuration()
+    limits.visitor = .init(messagesPerMinute: 100)
+    let ledger = Ledger(loops: 2, accountsMax: 100, limits)
+    var tables = [ledger.table(), ledger.table()]
+    for index in tables.indices {
+      let slot = try slot(&tables[index], 1)
+      for _ in 0..<20 { #expect(tables[index].take(slot, byteCount: 1, nowMilliseconds: 0) == nil) }
+    }
+    limits.visitor = .init(messagesPerMinute: 50)
+    let quotas = ledger.quotas.changed(to: limits)
+    for index in tables.indices { tables[index].use(quotas, nowMilliseconds: 0) }
+    var accepted = 0
+    for index in tables.indices {
+      let slot = try slot(&tables[index], 1)
+      for _ in 0..<50 where tables[index].take(slot, byteCount: 1, nowMilliseconds: 0) == nil {
+        accepted += 1
+      }
+    }
+    #expect(accepted == 10)
   }
 
   @Test("no limit: nothing is refused, and nothing is counted")

@@ -32,6 +32,21 @@ import Testing
     #expect(unlimited.takeLevel("a", atMilliseconds: 0) == nil)
   }
 
+  @Test("a changed rate applies to what was used before, in both directions")
+  func changed() {
+    var table = RateTable<String>(burst: 4, perMinute: 6)
+    for _ in 0..<3 { _ = table.take("a", atMilliseconds: at(0)) }
+    table.change(burst: 5, perMinute: 6)
+    #expect((0..<3).map { _ in table.take("a", atMilliseconds: at(0)) } == [0, 0, 10])
+    table.change(burst: 2, perMinute: 60)
+    #expect(table.take("a", atMilliseconds: at(0)) == 1)
+    #expect((0..<3).map { _ in table.take("b", atMilliseconds: at(0)) } == [0, 0, 1])
+    table.change(burst: 0, perMinute: 0)
+    #expect(table.take("a", atMilliseconds: at(0)) == 0 && table.keyCount == 0)
+    table.change(burst: 1, perMinute: 6)
+    #expect((0..<2).map { _ in table.take("a", atMilliseconds: at(0)) } == [0, 10])
+  }
+
   @Test("a clock may be set back, far back or far ahead")
   func clock() {
     var table = RateTable<String>(burst: 1, perMinute: 60)

@@ -25,6 +25,8 @@ public struct ConnectionTable: ~Copyable {
 
   init(limit: Int) { slab = Slab(limit: limit) }
 
+  public mutating func raise(limit: Int) { slab.raise(limit: limit) }
+
   /// Addressors: with coroutines, the compiler at times copied the whole connection, with two dozen
   /// references, to read one field.
   @inline(__always)

@@ -19,6 +19,10 @@ struct SendPipeline {
 
   init(quotas: SharedQuotas) { self.quotas = QuotaTable(quotas) }
 
+  mutating func use(_ quotas: SharedQuotas, nowMilliseconds: Int64) {
+    self.quotas.use(quotas, nowMilliseconds: nowMilliseconds)
+  }
+
   // MARK: The command
 
   /// Returns whether the message was accepted for the store.

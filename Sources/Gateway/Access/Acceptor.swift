@@ -9,6 +9,7 @@ import Wire
 /// or too frequent ones from one address (429). A client behind a proxy is known and counted later.
 struct Acceptor {
   private let context: GatewayContext
+  private var rules: LoopRules
   private let logger: Logger
   private var listeners: [Listener]
   private var areListenersPaused = false
@@ -26,9 +27,12 @@ struct Acceptor {
 
   init(_ context: GatewayContext, _ listeners: [Listener], _ logger: Logger) {
     self.context = context
+    rules = context.rules
     self.listeners = listeners
     self.logger = logger
   }
+
+  mutating func use(_ rules: LoopRules) { self.rules = rules }
 
   // MARK: Listeners
 
@@ -113,7 +117,7 @@ struct Acceptor {
       return
     }
     var caller = Caller(peer: peer)
-    let isProxy = kind != .admin && context.proxies.sendsHeader(peer.ip)
+    let isProxy = kind != .admin && rules.proxies.sendsHeader(peer.ip)
     if !isProxy { decision = context.admission.enter(peer.ip, &caller.permit, now: turn.now) }
     guard decision == .admitted else {
       metrics.faults.count(.connect, AdmissionRefusal(decision).reason)

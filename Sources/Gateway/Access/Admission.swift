@@ -24,9 +24,20 @@ final class Admission: Sendable {
     fileprivate var workspace = TallyKey.none
   }
 
-  private let limits: LimitSettings
-  /// Addresses without limits, such as proxies and this machine.
-  private let exempt: [AddressRange]
+  private struct Rules: Sendable {
+    var limits: LimitSettings
+    /// Addresses without limits, such as proxies and this machine.
+    var exempt: [AddressRange]
+
+    init(_ settings: Settings) {
+      limits = settings.limits
+      exempt = (settings.limits.exemptAddresses + settings.trustedProxies).compactMap {
+        AddressRange($0)
+      }
+    }
+  }
+
+  private let rules: Mutex<Rules>
   private let total = Atomic<Int>(0)
   private let handshakes = Mutex(Handshakes())
   private let addresses = Mutex(Tally())
@@ -36,10 +47,7 @@ final class Admission: Sendable {
   private let hellos: Mutex<RateTable<IPAddress>>
 
   init(_ settings: Settings) {
-    limits = settings.limits
-    exempt = (settings.limits.exemptAddresses + settings.trustedProxies).compactMap {
-      AddressRange($0)
-    }
+    rules = Mutex(Rules(settings))
     connects = Mutex(
       RateTable(
         burst: settings.limits.connectsPerAddress, perMinute: settings.limits.connectsPerAddress))
@@ -48,12 +56,30 @@ final class Admission: Sendable {
         burst: settings.limits.hellosPerAddress, perMinute: settings.limits.hellosPerAddress))
   }
 
-  func isExempt(_ address: IPAddress) -> Bool { exempt.contains(address) }
+  /// Changes the limits for new connections; open ones stay, and remain counted.
+  func use(_ settings: Settings) {
+    let limits = settings.limits
+    rules.withLock { $0 = Rules(settings) }
+    connects.withLock {
+      $0.change(burst: limits.connectsPerAddress, perMinute: limits.connectsPerAddress)
+    }
+    hellos.withLock {
+      $0.change(burst: limits.hellosPerAddress, perMinute: limits.hellosPerAddress)
+    }
+  }
+
+  /// The limit; 0 is none.
+  private func most(_ limit: KeyPath<LimitSettings, Int>) -> Int {
+    let most = rules.withLock { $0.limits[keyPath: limit] }
+    return most == 0 ? .max : most
+  }
+
+  func isExempt(_ address: IPAddress) -> Bool { rules.withLock { $0.exempt.contains(address) } }
 
   /// Counts a new socket, which is not related to a client yet.
   func enter() -> ConnectionDecision {
     let count = total.add(1, ordering: .relaxed).newValue
-    guard count > limits.connections else { return .admitted }
+    guard count > most(\.connections) else { return .admitted }
     total.subtract(1, ordering: .relaxed)
     return .full
   }
@@ -64,9 +90,9 @@ final class Admission: Sendable {
     let key = address.limitKey
     let seconds = connects.withLock { $0.take(key, atMilliseconds: now.milliseconds) }
     guard seconds == 0 else { return .tooFast(seconds: seconds) }
-    let most = limits.connectionsPerAddress
-    guard most > 0 else { return .admitted }
+    // Counted without a limit too, since a later one applies to all connections.
     let counted = TallyKey(key)
+    let most = most(\.connectionsPerAddress)
     guard addresses.withLock({ $0.add(counted, most: most) }) else { return .tooManyFromAddress }
     permit.address = counted
     return .admitted
@@ -81,10 +107,12 @@ final class Admission: Sendable {
 
   /// Counts a handshake with a complete ClientHello until `endHandshake`.
   func beginHandshake(_ address: IPAddress) -> HandshakeDecision {
-    let key = handshakeKey(address)
+    let (whole, own) = (
+      most(\.handshakes), isExempt(address) ? .max : most(\.handshakesPerAddress)
+    )
     return handshakes.withLock { handshakes in
-      guard handshakes.count < limits.handshakes else { return .full }
-      if let key, !handshakes.addresses.add(key, most: limits.handshakesPerAddress) {
+      guard handshakes.count < whole else { return .full }
+      guard handshakes.addresses.add(TallyKey(address.limitKey), most: own) else {
         return .tooManyFromAddress
       }
       handshakes.count += 1
@@ -93,16 +121,11 @@ final class Admission: Sendable {
   }
 
   func endHandshake(_ address: IPAddress) {
-    let key = handshakeKey(address)
     handshakes.withLock { handshakes in
       handshakes.count -= 1
-      if let key { handshakes.addresses.remove(key) }
+      // The key depends on the address alone, so no socket has to store it.
+      handshakes.addresses.remove(TallyKey(address.limitKey))
     }
-  }
-
-  /// The key depends on the address alone, so no socket has to store it.
-  private func handshakeKey(_ address: IPAddress) -> TallyKey? {
-    limits.handshakesPerAddress == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
   }
 
   /// The digest of an address, under which the messages of its visitors are counted; 0: no limit.
@@ -127,18 +150,16 @@ final class Admission: Sendable {
     visitor: Identifier, workspace: Identifier, _ permit: inout Permit
   ) -> VisitorDecision {
     guard permit.visitor == .none, permit.workspace == .none else { return .admitted }
-    if limits.connectionsPerVisitor > 0 {
-      let most = limits.connectionsPerVisitor
-      let key = TallyKey(visitor)
-      guard visitors.withLock({ $0.add(key, most: most) }) else { return .tooManyOfVisitor }
-      permit.visitor = key
+    let own = TallyKey(visitor)
+    let ofVisitor = most(\.connectionsPerVisitor)
+    guard visitors.withLock({ $0.add(own, most: ofVisitor) }) else { return .tooManyOfVisitor }
+    permit.visitor = own
+    let shared = TallyKey(workspace)
+    let ofWorkspace = most(\.connectionsPerWorkspace)
+    guard workspaces.withLock({ $0.add(shared, most: ofWorkspace) }) else {
+      return .tooManyOfWorkspace
     }
-    if limits.connectionsPerWorkspace > 0 {
-      let most = limits.connectionsPerWorkspace
-      let key = TallyKey(workspace)
-      guard workspaces.withLock({ $0.add(key, most: most) }) else { return .tooManyOfWorkspace }
-      permit.workspace = key
-    }
+    permit.workspace = shared
     return .admitted
   }
 

@@ -42,6 +42,12 @@ struct Origins: Sendable {
     self.hasOpenWorkspace = hasOpenWorkspace
   }
 
+  /// Takes the workspaces' lists of another value.
+  mutating func takeLists(of other: Origins) {
+    listed = other.listed
+    hasOpenWorkspace = other.hasOpenWorkspace
+  }
+
   /// - Parameters:
   ///   - hasCookie: the request has the console's cookie. Only the gateway's own pages may send it;
   ///     any other is cross-site WebSocket hijacking.

@@ -72,9 +72,8 @@ extension APIOptions {
     rates.requestsOfKey = rate(limits.requestsPerKey)
     rates.requestsOfVisitor = rate(limits.requestsPerVisitor)
     rates.requestsOfWorkspace = rate(limits.requestsPerWorkspace)
-    if limits.conversationsPerVisitor > 0 {
-      conversationsPerVisitor = Int64(limits.conversationsPerVisitor)
-    }
+    conversationsPerVisitor =
+      limits.conversationsPerVisitor == 0 ? .max : Int64(limits.conversationsPerVisitor)
     expensivePerWorkspace = limits.expensivePerWorkspace
     self.limits = limits.visible
   }

@@ -14,6 +14,7 @@ struct HTTPServer {
   private let context: GatewayContext
   private let loop: Int
   private let pulse: LoopPulse
+  private var rules: LoopRules
   /// The allowed origins, read by the first loop for all.
   private(set) var origins: Origins
   private var random = RandomBlock()
@@ -29,12 +30,21 @@ struct HTTPServer {
     self.context = context
     self.loop = loop
     pulse = context.pulses[loop]
-    origins = Origins(context.settings)
+    rules = context.rules
+    origins = context.rules.origins
   }
 
   mutating func beginDrain() { isDraining = true }
 
-  mutating func use(_ origins: Origins) { self.origins = origins }
+  /// Takes the workspaces' lists of origins, as the first loop has read them.
+  mutating func useLists(of origins: Origins) { self.origins.takeLists(of: origins) }
+
+  mutating func use(_ rules: LoopRules) {
+    self.rules = rules
+    var origins = rules.origins
+    origins.takeLists(of: self.origins)
+    self.origins = origins
+  }
 
   // MARK: Requests
 
@@ -80,7 +90,7 @@ struct HTTPServer {
     _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, _ turn: Turn
   ) -> Bool {
     let peer = sockets[socket].caller.peer.ip
-    guard context.proxies.contains(peer) || context.hosts.admit(head.value(of: "host")) else {
+    guard rules.proxies.contains(peer) || rules.hosts.admit(head.value(of: "host")) else {
       refuse(
         socket, .http, 421, "unknown host",
         "This gateway does not serve this host name. If it should, add the name to "
@@ -90,7 +100,7 @@ struct HTTPServer {
     if sockets[socket].isAdmin {
       pulse.note(.metrics)
       sockets[socket].exchange.isMisplacedUpgrade = head.wantsWebSocket
-      if head.path == API.instancePath || head.path.hasPrefix(API.instancePath + "/") {
+      if API.isOfInstance(head.path) {
         callInstance(socket, head, body, &sockets, epoll, &metrics, turn)
         return false
       }
@@ -155,12 +165,12 @@ struct HTTPServer {
     sockets.watch(socket, [], epoll)
     let id = sockets.id(at: socket)
     let peer = sockets[socket].caller.peer.ip
-    let client = context.proxies.client(of: peer, head)
+    let client = rules.proxies.client(of: peer, head)
     let request = APIRequest(
       method: head.method.description, path: head.path, query: head.rawQuery,
       headers: head.fields.all.map { ($0.name, $0.value) }, body: body,
       peer: client.limitKey.description, now: turn.wall,
-      isSecure: sockets[socket].isSecure || context.proxies.isSecure(peer, head)
+      isSecure: sockets[socket].isSecure || rules.proxies.isSecure(peer, head)
         || context.settings.publicURL?.hasPrefix("https://") ?? false,
       isExempt: context.admission.isExempt(client))
     let context = context
@@ -181,9 +191,9 @@ struct HTTPServer {
   ) {
     let peer = sockets[socket].caller.peer
     sockets[socket].exchange.output += ProxyProbe.response(
-      head, peer: peer, client: context.proxies.client(of: peer.ip, head),
-      isTrusted: context.proxies.contains(peer.ip),
-      isSecure: sockets[socket].isSecure || context.proxies.isSecure(peer.ip, head), at: turn.wall)
+      head, peer: peer, client: rules.proxies.client(of: peer.ip, head),
+      isTrusted: rules.proxies.contains(peer.ip),
+      isSecure: sockets[socket].isSecure || rules.proxies.isSecure(peer.ip, head), at: turn.wall)
     sockets[socket].exchange.hold(milliseconds: ProxyProbe.heldMilliseconds, now: turn.now)
     unsent.append(sockets.id(at: socket))
   }
@@ -236,7 +246,7 @@ struct HTTPServer {
       }
     }
     // RFC 6797 §7.2: never over plain HTTP, where a proxy may be trusted instead.
-    if sockets[socket].isSecure, let policy = context.transportSecurity {
+    if sockets[socket].isSecure, let policy = rules.transportSecurity {
       response.headers.append(("Strict-Transport-Security", policy))
     }
     HTTPResponse.append(
@@ -360,7 +370,7 @@ struct HTTPServer {
   ) -> Bool {
     let hasCookie = head.cookie(API.cookieName) != nil
     let isSecure =
-      sockets[socket].isSecure || context.proxies.isSecure(sockets[socket].caller.peer.ip, head)
+      sockets[socket].isSecure || rules.proxies.isSecure(sockets[socket].caller.peer.ip, head)
     switch origins.evaluate(head, hasCookie: hasCookie, isSecure: isSecure) {
     case .admitted(let origin):
       sockets[socket].caller.origin = origin
@@ -381,7 +391,7 @@ struct HTTPServer {
     _ metrics: inout LoopMetrics, _ turn: Turn
   ) -> Bool {
     let peer = sockets[socket].caller.peer
-    let client = context.proxies.client(of: peer.ip, head)
+    let client = rules.proxies.client(of: peer.ip, head)
     guard client != peer.ip else { return true }
     switch context.admission.enter(client, &sockets[socket].caller.permit, now: turn.now) {
     case .admitted:

@@ -52,7 +52,10 @@ extension EventLoop {
     case .endedKeys(let keys): engine.endKeys(keys)
     case .news(let news): pass(news)
     case .listeners(let workspaces): engine.listeners = workspaces
-    case .origins(let origins): http.use(origins)
+    case .origins(let origins): http.useLists(of: origins)
+    case .rules(let rules, let countdown):
+      rules.apply(to: &self)
+      countdown.confirm()
     case .drain(let milliseconds): beginDrain(milliseconds)
     case .stop: drain.stop()
     }
@@ -66,6 +69,7 @@ extension EventLoop {
       case .query(_, let continuation): continuation.resume(returning: PendingQueries.stopped)
       case .append(_, let continuation): continuation.resume(returning: .unavailable)
       case .revocation(let item): revocations.take(item, now: turn.now)
+      case .rules(_, let countdown): countdown.confirm()
       default: continue
       }
     }

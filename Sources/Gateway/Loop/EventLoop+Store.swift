@@ -40,7 +40,7 @@ extension EventLoop {
     }
     var origins = http.origins
     origins.load(list, hasOpenWorkspace: hasOpenWorkspace)
-    http.use(origins)
+    http.useLists(of: origins)
     for other in 0..<context.loopCount where other != index {
       context.mailboxes[other].post(.origins(origins))
     }

@@ -63,9 +63,7 @@ struct EventLoop: ~Copyable {
     var logger = context.logger
     logger[metadataKey: "loop"] = .stringConvertible(index)
     self.logger = logger
-    // `Admission` limits the connections of all loops. One loop may hold any share of them, and
-    // besides those that are moving from another loop.
-    let connectionsMax = 2 * context.settings.limits.connections
+    let connectionsMax = context.rules.connectionsMax
     sockets = SocketTable(limit: connectionsMax, logger: logger)
     acceptor = Acceptor(context, listeners, logger)
     tls = TLSDriver(context.certificates?.first, context.admission)
@@ -77,11 +75,11 @@ struct EventLoop: ~Copyable {
         recentBytesMax: context.settings.limits.recentMebibytes << 20 / context.loopCount,
         node: "1",
         compression: context.settings.compression.options,
-        quotas: context.quotas),
+        quotas: context.rules.quotas),
       now: turn.now, wall: turn.wall)
     store = StoreDriver(
-      url: context.databaseURL, seed: Random.uint64(), listen: index == 0 ? Peers.listen : nil,
-      logger: logger)
+      url: context.rules.databaseURL, seed: Random.uint64(),
+      listen: index == 0 ? Peers.listen : nil, logger: logger)
     peers = PeerSync(context.peers)
     journal = ConnectionJournal(gateway: context.peers.id, loop: index, logger: logger)
     periodic = PeriodicTasks(now: turn.now)

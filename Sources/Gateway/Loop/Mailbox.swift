@@ -38,6 +38,8 @@ enum LoopMail: Sendable {
   case listeners(Set<Identifier>)
   /// The origins of all workspaces, read by the first loop for all.
   case origins(Origins)
+  /// Changed settings. The loop confirms that it uses them.
+  case rules(LoopRules, Countdown)
   /// Drain and end within this time, see `Drain`.
   case drain(milliseconds: Int64)
   /// End now.

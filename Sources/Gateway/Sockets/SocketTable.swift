@@ -48,6 +48,8 @@ struct SocketTable: ~Copyable {
     self.logger = logger
   }
 
+  mutating func raise(limit: Int) { slab.raise(limit: limit) }
+
   var count: Int { slab.count }
 
   /// Addressors, since coroutine accessors are not inlined into closures, and each call of one then

@@ -29,24 +29,35 @@ final class ExpensiveReaders: Sendable {
     var waiting = 0
     var isStarted = false
     var isStopping = false
+    var source: Source
   }
 
-  private let url: String
+  /// The address of PostgreSQL and the time limit of a statement.
+  fileprivate struct Source: Equatable {
+    var url: String
+    var milliseconds: Int64
+  }
+
   private let count: Int
-  private let milliseconds: Int64
   private let logger: Logger
-  private let inbox = Mutex(Inbox())
+  private let inbox: Mutex<Inbox>
   private let wakeup: EventCounter
 
   /// - Parameters:
   ///   - count: the number of connections.
   ///   - seconds: the time limit of a statement.
   init(url: String, count: Int, seconds: Int, logger: Logger) throws(Errno) {
-    self.url = url
+    inbox = Mutex(Inbox(source: Source(url: url, milliseconds: Int64(seconds) * 1_000)))
     self.count = count
-    milliseconds = Int64(seconds) * 1_000
     self.logger = logger
     wakeup = try EventCounter()
+  }
+
+  /// Changes the address and the limit for the next statements. Statements under way end on their
+  /// connections, which are then replaced.
+  func use(url: String, seconds: Int) {
+    inbox.withLock { $0.source = Source(url: url, milliseconds: Int64(seconds) * 1_000) }
+    wakeup.signal()
   }
 
   func run(_ query: Query) async -> Result<Rows, QueryFailure> {
@@ -95,15 +106,19 @@ final class ExpensiveReaders: Sendable {
     let epoll = try Epoll()
     try epoll.add(rawValue: wakeup.rawValue, .read, datum: ExpensiveReaders.wakeupDatum)
     var events = Events(capacity: count + 1)
-    let readers = (0..<count).map { Reader(url, milliseconds, seed: UInt64($0)) }
+    let first = inbox.withLock(\.source)
+    var readers = (0..<count).map { Reader(first, seed: UInt64($0)) }
     var waiting: [Request] = []
     while true {
-      let isStopping = inbox.withLock { inbox in
+      let (isStopping, source) = inbox.withLock { inbox in
         waiting += inbox.requests
         inbox.requests = []
-        return inbox.isStopping
+        return (inbox.isStopping, inbox.source)
       }
       if isStopping { break }
+      for index in readers.indices where readers[index].isFree && readers[index].source != source {
+        readers[index] = Reader(source, seed: UInt64(index))
+      }
       let now = SystemClock.now()
       assign(&waiting, to: readers, now)
       inbox.withLock { $0.waiting = waiting.count }
@@ -161,14 +176,17 @@ final class ExpensiveReaders: Sendable {
 
 /// One connection and its statement. Only the thread of `ExpensiveReaders` uses it.
 private final class Reader {
+  let source: ExpensiveReaders.Source
   private var connection: QueryConnection
   private var continuation: ExpensiveReaders.Continuation?
   private var watched: (registration: UInt32, wantsWrite: Bool) = (0, false)
   private(set) var isInUse = false
   var isReadable = false
 
-  init(_ url: String, _ milliseconds: Int64, seed: UInt64) {
-    connection = QueryConnection(url: url, seed: seed, statementMilliseconds: milliseconds)
+  init(_ source: ExpensiveReaders.Source, seed: UInt64) {
+    self.source = source
+    connection = QueryConnection(
+      url: source.url, seed: seed, statementMilliseconds: source.milliseconds)
   }
 
   var isFree: Bool { continuation == nil }

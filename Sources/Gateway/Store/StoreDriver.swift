@@ -25,6 +25,7 @@ struct StoreDriver: ~Copyable {
   private var generation = GenerationPoll()
   /// The name of the database that the writer has reached. Answers from another one are discarded.
   private(set) var name = ""
+  private var url: String
   private let logger: Logger
 
   /// The batch that was sent to PostgreSQL and has no answer yet.
@@ -39,10 +40,20 @@ struct StoreDriver: ~Copyable {
   ///   - seed: spreads the retries of several writers.
   ///   - listen: the statement that subscribes the reader to notifications.
   init(url: String, seed: UInt64, listen: StaticString?, logger: Logger) {
+    self.url = url
     writer = Writer(url: url, seed: seed)
     reader = QueryConnection(url: url, listen: listen)
     health = StoreHealth(logger: logger)
     self.logger = logger
+  }
+
+  /// Changes the address of PostgreSQL. Working connections are replaced when they are idle, and
+  /// work of the meantime waits.
+  mutating func use(url: String, now: Instant) {
+    guard url != self.url else { return }
+    self.url = url
+    writer.use(url: url, now: now)
+    reader.use(url: url, now: now)
   }
 
   /// Whether both connections work.

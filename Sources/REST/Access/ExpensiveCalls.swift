@@ -55,16 +55,19 @@ final class ExpensiveCalls: Sendable {
   /// A request that has waited longer does not run.
   static let waitMilliseconds: Int64 = 10_000
 
-  private let runningMax: Int
+  private let runningMax: Atomic<Int>
   private let now: @Sendable () -> Instant
   private let lines = Mutex<[Owner: Line]>([:])
   /// Requests that had to wait, since the start.
   private let waited = Atomic<UInt64>(0)
 
   init(runningMax: Int, now: @escaping @Sendable () -> Instant = { SystemClock.now() }) {
-    self.runningMax = runningMax
+    self.runningMax = Atomic(runningMax)
     self.now = now
   }
+
+  /// Changes how many run at once. Waiting requests follow as running ones end.
+  func use(runningMax: Int) { self.runningMax.store(runningMax, ordering: .relaxed) }
 
   /// Runs the body when it is the caller's turn; throws 429 if too many wait.
   func run<Result>(
@@ -100,7 +103,7 @@ final class ExpensiveCalls: Sendable {
       var line = lines[owner] ?? Line()
       let own = line.counts[caller] ?? 0
       guard own < ExpensiveCalls.ofCallerMax else { return .refused }
-      let isFree = line.running < runningMax
+      let isFree = line.running < runningMax.load(ordering: .relaxed)
       guard isFree || line.waiting < ExpensiveCalls.waitingMax else { return .refused }
       line.counts[caller] = own + 1
       if isFree {

@@ -3,17 +3,20 @@
 /// (CSRF).
 import Directory
 import Primitives
+import Synchronization
 import Wire
 
-struct OriginPolicy: Sendable {
+final class OriginPolicy: Sendable {
   private let publicURL: String?
-  private let allowedOrigins: [String]
+  private let allowedOrigins: Mutex<[String]>
 
   /// - Parameter allowed: the allowed origins of workspaces that list none; `*` allows any.
   init(publicURL: String?, allowed: [String]) {
     self.publicURL = publicURL
-    allowedOrigins = allowed
+    allowedOrigins = Mutex(allowed)
   }
+
+  func use(allowed: [String]) { allowedOrigins.withLock { $0 = allowed } }
 
   /// The response to a preflight (Fetch §4.8). The workspace is not known yet, so its list of
   /// origins is checked with the request itself.
@@ -63,7 +66,7 @@ struct OriginPolicy: Sendable {
         "The Origin header is null or malformed. Send the request from a page of a website."
       )
     }
-    let allowed = workspace.allowedOrigins ?? allowedOrigins
+    let allowed = workspace.allowedOrigins ?? allowedOrigins.withLock { $0 }
     let isListed =
       allowed.contains { WebOrigin.normalize($0) == origin }
       || workspace.allowedOrigins == nil && (allowed.contains("*") || isOwn(origin, request))

@@ -12,6 +12,10 @@ struct RateLimiter: ~Copyable, Sendable {
     table = Mutex(RateTable(burst: rate.burst, perMinute: rate.perMinute))
   }
 
+  func use(_ rate: APIOptions.Rate) {
+    table.withLock { $0.change(burst: rate.burst, perMinute: rate.perMinute) }
+  }
+
   /// Counts one request under the key; throws 429 if it exceeds the limit.
   func take(_ key: String, _ now: WallTime) throws(Problem) {
     let seconds = table.withLock { $0.take(key, atMilliseconds: now.microseconds / 1000) }

@@ -15,6 +15,7 @@ final class RequestLimits: Sendable {
   }
 
   private struct Buckets {
+    var rates: [Subject: APIOptions.Rate]
     var tables: [Subject: RateTable<Identifier>] = [:]
     /// The end of the refusals of this credential, in milliseconds.
     var refused: [Int: (until: Int64, subject: Subject)] = [:]
@@ -23,20 +24,39 @@ final class RequestLimits: Sendable {
   /// Credentials that are refused without a lookup; further ones are looked up.
   static let refusedMax = 4_096
 
-  private let rates: [Subject: APIOptions.Rate]
   private let buckets: Mutex<Buckets>
   /// The refusals of these and all other limits.
   let refusals = RefusalCounts()
 
   init(_ rates: APIOptions.Rates) {
-    let all: [Subject: APIOptions.Rate] = [
+    let all = RequestLimits.bySubject(rates)
+    buckets = Mutex(
+      Buckets(
+        rates: all,
+        tables: all.mapValues { RateTable(burst: $0.burst, perMinute: $0.perMinute) }))
+  }
+
+  private static func bySubject(_ rates: APIOptions.Rates) -> [Subject: APIOptions.Rate] {
+    [
       .member: rates.requestsOfMember, .key: rates.requestsOfKey,
       .visitor: rates.requestsOfVisitor, .workspace: rates.requestsOfWorkspace,
     ]
-    self.rates = all
-    buckets = Mutex(
-      Buckets(
-        tables: all.mapValues { RateTable(burst: $0.burst, perMinute: $0.perMinute) }))
+  }
+
+  /// Changes the rates. A caller above the old one is counted by the new one.
+  func use(_ rates: APIOptions.Rates) {
+    let all = RequestLimits.bySubject(rates)
+    buckets.withLock { buckets in
+      buckets.rates = all
+      buckets.refused = [:]
+      for (subject, rate) in all {
+        buckets.tables[subject]?.change(burst: rate.burst, perMinute: rate.perMinute)
+      }
+    }
+  }
+
+  private func rate(of subject: Subject) -> APIOptions.Rate? {
+    buckets.withLock { $0.rates[subject] }
   }
 
   /// The credential of a request, as a hash under a secret of this process (SipHash), so that
@@ -125,13 +145,13 @@ final class RequestLimits: Sendable {
 
   private func part(_ item: (subject: Subject, level: RateTable<Identifier>.Level)) -> Double {
     item.level.waitSeconds > 0
-      ? -1 : Double(item.level.remaining) / Double(rates[item.subject]?.burst ?? 1)
+      ? -1 : Double(item.level.remaining) / Double(rate(of: item.subject)?.burst ?? 1)
   }
 
   /// Quota and window of each limit (draft-ietf-httpapi-ratelimit-headers).
   private func policyField(_ subjects: [Subject]) -> (name: String, value: String) {
     let policies = subjects.compactMap { subject in
-      rates[subject].map { "\"\(subject.rawValue)\";q=\($0.perMinute);w=60" }
+      rate(of: subject).map { "\"\(subject.rawValue)\";q=\($0.perMinute);w=60" }
     }
     return ("RateLimit-Policy", policies.joined(separator: ", "))
   }

@@ -1,5 +1,5 @@
-/// The connections of all workspaces, for the operator of the instance: `chirrup connections` at
-/// the listeners of `admin_listen`. The token is one that only a reader of the signing keys can
+/// Paths for the operator of the instance at the listeners of `admin_listen`: the connections of all
+/// workspaces (`chirrup connections`), and `chirrup reload`. The token is one that only a reader of the signing keys can
 /// issue (`TokenAuthority.issueForInstance`); the gateway admits clients of this machine only.
 import Directory
 import JSON
@@ -7,7 +7,10 @@ import Primitives
 import Tokens
 
 extension API {
-  public static let instancePath = "/connections"
+  /// Whether `handleInstance` answers at this path.
+  public static func isOfInstance(_ path: String) -> Bool {
+    ["/connections", "/reload"].contains { path == $0 || path.hasPrefix($0 + "/") }
+  }
 
   public func handleInstance(_ request: APIRequest) async -> APIResponse {
     var response: APIResponse
@@ -27,7 +30,9 @@ extension API {
         Array(value.dropFirst(scheme.count).utf8), now: request.now)
     else { throw .unauthenticated }
     let parts = request.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    if parts == ["reload"] { return try await reloadForInstance(request) }
     if parts.count == 1 { return try await listForInstance(request) }
+    guard parts[0] == "connections" else { throw .notFound }
     guard let id = Identifier(String(parts[1])) else { throw .notFound }
     let record = try await connectionForInstance(id)
     switch (request.method, parts.count) {

@@ -9,6 +9,7 @@ public import Kernel
 import OpenID
 import Postgres
 import Primitives
+import Synchronization
 public import Tokens
 
 public final class API: Sendable {
@@ -16,7 +17,7 @@ public final class API: Sendable {
   /// For routes with `isExpensive`.
   let expensiveDatabase: APIDatabase
   let sessions: any Sessions
-  let options: APIOptions
+  private let currentOptions: Mutex<APIOptions>
   let origins: OriginPolicy
   let authenticator: Authenticator
   let idempotency: IdempotentWrites
@@ -42,7 +43,7 @@ public final class API: Sendable {
     self.database = APIDatabase(database, report: options.report)
     expensiveDatabase = APIDatabase(database.forExpensiveStatements, report: options.report)
     self.sessions = sessions
-    self.options = options
+    currentOptions = Mutex(options)
     origins = OriginPolicy(publicURL: options.publicURL, allowed: options.allowedOrigins)
     authenticator = Authenticator(
       database: self.database, tokens: tokens, origins: origins, report: options.report)
@@ -59,6 +60,22 @@ public final class API: Sendable {
     expensiveCalls = ExpensiveCalls(runningMax: options.expensivePerWorkspace)
     unreadableSecrets = UnreadableSecrets(report: options.report)
     cachedSettings = CachedSettings(database)
+  }
+
+  var options: APIOptions { currentOptions.withLock { $0 } }
+
+  /// Changes the rates, the lifetimes of tokens, the allowed origins and the shown limits, for the
+  /// next requests; what was counted remains counted.
+  public func use(_ change: (inout APIOptions) -> Void) {
+    let new = currentOptions.withLock { options in
+      change(&options)
+      return options
+    }
+    origins.use(allowed: new.allowedOrigins)
+    widgetTokens.use(new.rates.widgetTokens)
+    newVisitors.use(new.rates.newVisitors)
+    requestLimits.use(new.rates)
+    expensiveCalls.use(runningMax: new.expensivePerWorkspace)
   }
 
   /// The route of the handler that runs in this task, as an index into the table of routes.

@@ -36,6 +36,8 @@ public struct APIOptions: Sendable {
   public var onSecurityEvent: @Sendable (SecurityEvent) -> Void = { _ in }
   /// The connections of this gateway; nil: there is no gateway, and so no connection.
   public var connections: (any Connections)?
+  /// Reads the gateway's configuration again; nil: there is none to be read.
+  public var reloader: (any Reloader)?
   /// Called when a handler begins, and when it continues after work on another thread.
   /// `API.currentRoute` is set.
   public var onResume: @Sendable () -> Void = {}
