@@ -2,6 +2,7 @@ public import Directory
 public import Kernel
 public import Logging
 import OpenSSL
+import Postgres
 import Primitives
 public import Settings
 public import Tokens
@@ -10,6 +11,10 @@ import Webhooks
 /// The configuration of a gateway, complete before the first thread starts.
 public struct GatewayOptions: Sendable {
   public var settings: Settings
+  /// Of the program.
+  public var version: String
+  /// The last migration that the program knows.
+  public var schema: String
   /// A connection string or URI of libpq.
   public var databaseURL: String
   /// The first key that signed the gateway's tokens, from the database. Others derive from it.
@@ -24,11 +29,13 @@ public struct GatewayOptions: Sendable {
   public var inherited: [InheritedSocket]
 
   public init(
-    settings: Settings, databaseURL: String, signingSecret: [UInt8],
-    tokens: TokenAuthority, pageValues: [String: String], logger: Logger,
+    settings: Settings, version: String, schema: String, databaseURL: String,
+    signingSecret: [UInt8], tokens: TokenAuthority, pageValues: [String: String], logger: Logger,
     service: ServiceManager? = nil, inherited: [InheritedSocket] = []
   ) {
     self.settings = settings
+    self.version = version
+    self.schema = schema
     self.databaseURL = databaseURL
     self.signingSecret = signingSecret
     self.tokens = tokens
@@ -101,6 +108,7 @@ public enum Gateway {
       context, watchdog,
       by: deadline.advanced(byMilliseconds: Watchdog.loopMarginMilliseconds))
     loops.join()
+    try sayFarewell(context)
     context.readers.stop()
     try end(deliverer, context, by: deadline)
     watchdog.stop()
@@ -135,6 +143,24 @@ public enum Gateway {
       try epoll.wait(into: &events, timeoutMilliseconds: 20)
     }
   }
+
+  /// Stores that this gateway has ended, for `migrate down` and the other gateways. While
+  /// PostgreSQL does not answer, the thread is abandoned, and the row grows old.
+  private static func sayFarewell(_ context: GatewayContext) throws {
+    let isOver = Semaphore()
+    _ = try Thread.spawn(name: "farewell") {
+      do throws(QueryFailure) {
+        try BlockingConnection(context.databaseURL).run(context.peers.farewell())
+      } catch {
+        context.logger.warning(
+          "the end was not stored; this gateway counts as running for a few seconds: \(error)")
+      }
+      isOver.signal()
+    }
+    _ = isOver.wait(milliseconds: farewellMilliseconds)
+  }
+
+  private static let farewellMilliseconds: Int64 = 1_000
 
   /// Waits for the webhook worker, which stops since the drain began. While PostgreSQL does not
   /// answer it cannot end: its thread is then abandoned, and its leases expire.

@@ -119,8 +119,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
     guard let prepared = preparation else { return }
     let options = GatewayOptions(
-      settings: settings, databaseURL: url, signingSecret: prepared.signingKey,
-      tokens: prepared.tokens,
+      settings: settings, version: Version.text, schema: try Chain.embedded().head ?? "",
+      databaseURL: url, signingSecret: prepared.signingKey, tokens: prepared.tokens,
       pageValues: [
         "WORKSPACE": DemoWorkspace.name,
         "PUBLIC_KEY": prepared.demo?.publicKey ?? "",
