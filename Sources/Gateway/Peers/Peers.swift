@@ -10,6 +10,7 @@ final class Peers: Sendable {
   let id: Identifier
   /// What the other gateways should have in common with this one.
   let traits: GatewayTraits
+  let seal: SignalSeal
   private let others = Atomic<Bool>(false)
   private let application = Atomic<Bool>(false)
   private let listening = Atomic<Bool>(false)
@@ -20,6 +21,7 @@ final class Peers: Sendable {
       version7At: SystemClock.wallTime(),
       randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64())
     traits = GatewayTraits(version: options.version, schema: options.schema, keys: keys)
+    seal = SignalSeal(signingSecret: options.signingSecret)
   }
 
   /// Whether there are other gateways.
