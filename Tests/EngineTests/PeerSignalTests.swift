@@ -30,7 +30,8 @@ import Testing
         from.settle()
         for loop in from.loops {
           for signal in loop.engine.effects.takeSignals() where isHereAlive {
-            to.loops[0].engine.receive(signal, from: Identifier(high: 0xE, low: gateway))
+            signal.deliver(
+              to: &to.loops[0].engine, from: Identifier(high: 0xE, low: gateway))
           }
         }
         to.settle()
@@ -172,7 +173,8 @@ import Testing
       let viewer = Person(
         role: .operator_, id: Identifier(high: 0xD, low: number), name: Array("V".utf8))
       let state = PeerPresence(session: session, hasVisitor: false, viewers: [viewer])
-      here.loops[0].engine.receive(.presence(state), from: Identifier(high: 0xE, low: 10 + number))
+      PeerSignal.presence(state).deliver(
+        to: &here.loops[0].engine, from: Identifier(high: 0xE, low: 10 + number))
     }
     here.settle()
     #expect(presence(mika).count == Limits.presenceGateways)
@@ -180,7 +182,7 @@ import Testing
     var last = session
     for _ in 0...Limits.watchedPresences {
       last = here.makeSession(ownedBy: 1)
-      here.loops[0].engine.receive(.presenceQuery(session: last), from: .zero)
+      PeerSignal.presenceQuery(session: last).deliver(to: &here.loops[0].engine, from: .zero)
     }
     here.settle()
     _ = here.loops[1].engine.effects.takeSignals()

@@ -46,20 +46,24 @@ public struct PeerPresence: Sendable, Equatable {
   }
 }
 
-extension Engine {
-  /// A signal of another gateway. Loops of this gateway pass it on to the session's owner.
-  public mutating func receive(_ signal: PeerSignal, from gateway: Identifier) {
-    let owner = effects.owner(of: signal.session)
-    guard owner == loop else {
-      effects.post(.peer(signal, gateway: gateway), to: owner)
+extension PeerSignal {
+  /// Delivers a signal of another gateway. A loop passes it on to the session's owner.
+  public func deliver(to engine: inout Engine, from gateway: Identifier) {
+    let owner = engine.effects.owner(of: session)
+    guard owner == engine.loop else {
+      engine.effects.post(.peer(self, gateway: gateway), to: owner)
       return
     }
-    switch signal {
-    case .typing(let typing): fanOut.show(typing, sessions, &connections, &effects)
+    switch self {
+    case .typing(let typing):
+      engine.fanOut.show(typing, engine.sessions, &engine.connections, &engine.effects)
     case .presence(let state):
-      presence.adopt(state, from: gateway, sessions, &connections, &effects, now: now)
+      engine.presence.adopt(
+        state, from: gateway, engine.sessions, &engine.connections, &engine.effects,
+        now: engine.now)
     case .presenceQuery(let session):
-      presence.answerPeers(session, sessions, connections, &effects, now: now)
+      engine.presence.answerPeers(
+        session, engine.sessions, engine.connections, &engine.effects, now: engine.now)
     }
   }
 }

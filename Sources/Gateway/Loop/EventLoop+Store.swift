@@ -64,7 +64,7 @@ extension EventLoop {
       case .session(let change): engine.changed(change.session, of: change.workspace)
       case .signals(let sealed, let gateway):
         for signal in context.peers.seal.signals(in: sealed, from: gateway) {
-          engine.receive(signal, from: gateway)
+          signal.deliver(to: &engine, from: gateway)
         }
       case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .queueMoved))
       }
