@@ -79,9 +79,9 @@ let package = Package(
     layer("OpenSSL", ["COpenSSL", "Primitives"]),
     layer("Postgres", ["CLibpq", "Primitives"]),
     layer("EmbeddedPostgres", ["Kernel", "Primitives"]),
-    layer("SharedSQL", ["Postgres"]),
+    layer("SharedSQL", ["Postgres", "Primitives"]),
     layer("Journal", ["SharedSQL", "Postgres", "Chat", "Primitives"]),
-    layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
+    layer("Migrator", ["SharedSQL", "Postgres", "CMigrations", "Primitives"]),
     layer("Tokens", ["Primitives", "JSON", "OpenSSL"]),
     layer(
       "Directory",
@@ -114,7 +114,7 @@ let package = Package(
       "Gateway",
       [
         "Engine", "Wire", "Chat", "JSON", "Compression", "Primitives", "Kernel", "OpenSSL",
-        "Postgres", "Journal",
+        "Postgres", "SharedSQL", "Journal",
         "Webhooks", "Directory", "Automation", "Conversations", "REST", "Tokens", "Settings",
         "WebAssets",
         .product(name: "Logging", package: "swift-log"),
@@ -214,7 +214,7 @@ let package = Package(
         "Gateway", "Engine", "REST", "Migrator", "DataRetention", "EmbeddedPostgres", "Fixtures",
         "Conversations", "Directory",
         "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
-        "Webhooks",
+        "Webhooks", "SharedSQL",
         .product(name: "Logging", package: "swift-log"),
       ]),
     suite(

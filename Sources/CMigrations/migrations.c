@@ -120,6 +120,9 @@ static const unsigned char constant_checks[] = {
 static const unsigned char guard_adoption[] = {
 #embed "sql/20261228_guard_adoption.sql"
 };
+static const unsigned char gateways[] = {
+#embed "sql/20261229_gateways.sql"
+};
 
 static const unsigned char seal_secrets[] = {
 #embed "sql/20261222_seal_secrets.sql"
@@ -158,6 +161,7 @@ static const chirrup_migration table[] = {
   {"20261226_constant_checks", constant_checks, sizeof constant_checks},
   {"20261227_oidc", oidc, sizeof oidc},
   {"20261228_guard_adoption", guard_adoption, sizeof guard_adoption},
+  {"20261229_gateways", gateways, sizeof gateways},
   {"20261224_passkeys", passkeys, sizeof passkeys},
   {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},
   {"20261217_rotate_signing_keys", rotate_signing_keys, sizeof rotate_signing_keys},

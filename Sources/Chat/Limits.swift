@@ -58,6 +58,12 @@ public enum Limits {
 
   /// Viewers of one session that are known to others.
   public static let viewers = 16
+  /// Sessions of one loop whose presence is exchanged with other gateways.
+  public static let watchedPresences = 4_096
+  /// Gateways whose presence in one session is known.
+  public static let presenceGateways = 32
+  /// Typing and presence for other gateways that wait on one loop; later ones are dropped.
+  public static let peerSignals = 1_024
   /// News of one iteration for the background jobs. Their sweep handles what exceeds the limit.
   public static let newsItems = 65_536
 
@@ -105,6 +111,10 @@ public enum Limits {
   /// grace period after.
   public static let tokenWarningMilliseconds: Int64 = 60_000
   public static let tokenGraceMilliseconds: Int64 = 30_000
+  /// Between two queries for the presence of a session on other gateways.
+  public static let presenceQueryMilliseconds: Int64 = 5_000
+  /// The presence of a gateway that sends nothing about a session expires after this long.
+  public static let presenceSilenceMilliseconds: Int64 = 15_000
   /// A session without subscribers loses its recent entries after this long.
   public static let recentIdleMilliseconds: Int64 = 5_000
   /// A session without subscribers and following loops leaves memory after this long.

@@ -41,6 +41,9 @@ public struct SecretBox: Sendable {
     keys = configured.map { SecretBox.key(of: Array($0.utf8)) }
   }
 
+  /// The ids of the keys, the one that seals first. They do not reveal the keys.
+  public var keyIDs: [String] { keys.map(\.id) }
+
   /// Whether a secret was sealed with the key that seals now.
   public func isCurrent(_ sealed: Sealed) -> Bool { sealed.keyID == keys[0].id }
 

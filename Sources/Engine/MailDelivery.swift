@@ -28,6 +28,7 @@ extension Engine {
     case .presenceQuery(let session, let loop, let connection):
       presence.answer(
         session, loop: loop, connection: connection, sessions, &connections, &effects)
+    case .peer(let signal, let gateway): signal.deliver(to: &self, from: gateway)
     case .presence(let item):
       presence.show(item, loop: loop, sessions, &connections)
     case .queue(let item):

@@ -21,6 +21,7 @@ extension Engine {
       connections.checks.set(connection, connections.nextCheck(connection, sessions))
     }
     for index in sessions.indices where sessions.isOccupied(index) { checkSession(index) }
+    presence.sweep(sessions, &connections, &effects, now: now)
     sending.expire(sessions, &connections, &effects, now: now)
     sending.settleQuotas(now: now)
   }

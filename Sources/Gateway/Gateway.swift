@@ -2,6 +2,7 @@ public import Directory
 public import Kernel
 public import Logging
 import OpenSSL
+import Postgres
 import Primitives
 public import Settings
 public import Tokens
@@ -10,6 +11,10 @@ import Webhooks
 /// The configuration of a gateway, complete before the first thread starts.
 public struct GatewayOptions: Sendable {
   public var settings: Settings
+  /// Of the program.
+  public var version: String
+  /// The last migration that the program knows.
+  public var schema: String
   /// A connection string or URI of libpq.
   public var databaseURL: String
   /// The first key that signed the gateway's tokens, from the database. Others derive from it.
@@ -22,18 +27,18 @@ public struct GatewayOptions: Sendable {
   public var service: ServiceManager?
   /// Sockets of the service manager, which replace those of the settings.
   public var inherited: [InheritedSocket]
-  /// The version of the program, for the metrics.
-  public var version: String
   /// Reads the settings again; nil: a reload reads the certificates only.
   public var source: SettingsSource?
 
   public init(
-    settings: Settings, databaseURL: String, signingSecret: [UInt8],
-    tokens: TokenAuthority, pageValues: [String: String], logger: Logger,
-    service: ServiceManager? = nil, inherited: [InheritedSocket] = [], version: String = "",
+    settings: Settings, version: String, schema: String, databaseURL: String,
+    signingSecret: [UInt8], tokens: TokenAuthority, pageValues: [String: String], logger: Logger,
+    service: ServiceManager? = nil, inherited: [InheritedSocket] = [],
     source: SettingsSource? = nil
   ) {
     self.settings = settings
+    self.version = version
+    self.schema = schema
     self.databaseURL = databaseURL
     self.signingSecret = signingSecret
     self.tokens = tokens
@@ -41,7 +46,6 @@ public struct GatewayOptions: Sendable {
     self.logger = logger
     self.service = service
     self.inherited = inherited
-    self.version = version
     self.source = source
   }
 
@@ -109,6 +113,7 @@ public enum Gateway {
       context, watchdog,
       by: deadline.advanced(byMilliseconds: Watchdog.loopMarginMilliseconds))
     loops.join()
+    try sayFarewell(context)
     context.readers.stop()
     try end(deliverer, context, by: deadline)
     watchdog.stop()
@@ -143,6 +148,24 @@ public enum Gateway {
       try epoll.wait(into: &events, timeoutMilliseconds: 20)
     }
   }
+
+  /// Stores that this gateway has ended, for `migrate down` and the other gateways. While
+  /// PostgreSQL does not answer, the thread is abandoned, and the row grows old.
+  private static func sayFarewell(_ context: GatewayContext) throws {
+    let isOver = Semaphore()
+    _ = try Thread.spawn(name: "farewell") {
+      do throws(QueryFailure) {
+        try BlockingConnection(context.databaseURL).run(context.peers.farewell())
+      } catch {
+        context.logger.warning(
+          "the end was not stored; this gateway counts as running for a few seconds: \(error)")
+      }
+      isOver.signal()
+    }
+    _ = isOver.wait(milliseconds: farewellMilliseconds)
+  }
+
+  private static let farewellMilliseconds: Int64 = 1_000
 
   /// Waits for the webhook worker, which stops since the drain began. While PostgreSQL does not
   /// answer it cannot end: its thread is then abandoned, and its leases expire.

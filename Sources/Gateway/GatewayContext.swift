@@ -96,10 +96,7 @@ final class GatewayContext: Sendable {
     jobs = BackgroundJobs(
       [botJob, QueueJob(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
       executors: executors)
-    peers = Peers(
-      id: Identifier(
-        version7At: SystemClock.wallTime(),
-        randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64()))
+    peers = Peers(options, keys: secrets.keyIDs)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)

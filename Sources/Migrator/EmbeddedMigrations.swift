@@ -24,3 +24,12 @@ extension Migration {
     return (migrations, faults)
   }
 }
+
+extension Chain {
+  /// All migrations of this binary.
+  public static func embedded() throws(MigrationFailure) -> Chain {
+    let (migrations, faults) = Migration.embedded()
+    guard faults.isEmpty else { throw .chain(faults) }
+    return try Chain(migrations)
+  }
+}

@@ -1,4 +1,5 @@
 public import Postgres
+public import SharedSQL
 
 /// The error of a migration. Its description tells the administrator the problem, the place and the
 /// remedy.
@@ -15,6 +16,8 @@ public enum MigrationFailure: Error, Sendable, Equatable {
   case notAdoptable([PreflightFinding])
   /// The schema of the database is not that of the revision that `stamp` should record.
   case schemaDiffers(revision: String, [SchemaDifference])
+  /// `down` would take away what these gateways need.
+  case gatewaysRun([GatewayProcess])
   case statement(file: String, line: Int, statement: String, ServerRefusal)
   /// PostgreSQL refused one of the migrator's own statements.
   case refused(ServerRefusal)
@@ -42,6 +45,9 @@ public enum MigrationFailure: Error, Sendable, Equatable {
       "set database_direct_url (CHIRRUP_DATABASE_DIRECT_URL) to the URL of PostgreSQL itself, or "
         + "run chirrup migrate up --database-url with it"
     case .schemaDiffers: "chirrup migrate up"
+    case .gatewaysRun:
+      "stop them, then run it again. A gateway that was killed counts for "
+        + "\(GatewayProcess.silenceSeconds) s"
     case .statement(_, _, _, let refusal), .refused(let refusal): refusal.remedy
     case .query(.refused(let state, _)): ServerRefusal(state: state, message: "").remedy
     case .chain, .unavailable, .query: nil
@@ -79,6 +85,9 @@ extension MigrationFailure: CustomStringConvertible {
     case .schemaDiffers(let revision, let differences):
       return "the schema is not that of \(revision); nothing was recorded\n"
         + differences.map { "  \($0)" }.joined(separator: "\n")
+    case .gatewaysRun(let gateways):
+      return "gateways run on this database; nothing was changed\n"
+        + gateways.map { "  \($0)" }.joined(separator: "\n")
     case .statement(let file, let line, let statement, let refusal):
       var text = "\(file):\(line): \(refusal.withoutHint)\n  in: \(statement)"
       if let context = refusal.context {

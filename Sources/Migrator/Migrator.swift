@@ -1,5 +1,6 @@
 public import Postgres
 import Primitives
+public import SharedSQL
 
 /// Migrates a database to the schema of this binary, and reverts migrations. Each step of a
 /// migration is one transaction. All run under one advisory lock, so that only one of several
@@ -34,7 +35,7 @@ public struct Migrator {
   let chain: Chain
 
   public init(_ connection: BlockingConnection) throws(MigrationFailure) {
-    try self.init(connection, chain: Migrator.embeddedChain())
+    try self.init(connection, chain: Chain.embedded())
   }
 
   public init(_ connection: BlockingConnection, chain: Chain) throws(MigrationFailure) {
@@ -63,12 +64,6 @@ public struct Migrator {
       }
     }
     return faults + Chain.faults(in: migrations)
-  }
-
-  private static func embeddedChain() throws(MigrationFailure) -> Chain {
-    let (migrations, faults) = Migration.embedded()
-    guard faults.isEmpty else { throw .chain(faults) }
-    return try Chain(migrations)
   }
 
   /// The state of each revision. Changes nothing, not even on an empty database.
@@ -164,8 +159,15 @@ public struct Migrator {
     try DatabaseRoles(self).remove(report)
   }
 
+  /// The gateways that run on this database. Changes nothing.
+  public func gateways() throws(MigrationFailure) -> [GatewayProcess] {
+    guard try run(Query(GatewayProcess.isStored)).bool(0, 0) == true else { return [] }
+    return GatewayProcess.all(try run(GatewayProcess.running()))
+  }
+
   /// Reverts every migration after `target` (`none`: all) and returns them, newest first. Data is
-  /// lost (`Migration.loses`), so the caller must have asked for confirmation.
+  /// lost (`Migration.loses`), so the caller must have asked for confirmation. Refuses while
+  /// gateways run: they would meet tables that are missing.
   @discardableResult
   public func down(
     to target: String, report: (Event) -> Void = { _ in }
@@ -176,6 +178,8 @@ public struct Migrator {
         if target == "none" { try removeBookkeeping(report) }
         return []
       }
+      let running = try gateways()
+      guard running.isEmpty else { throw .gatewaysRun(running) }
       try prepareBookkeeping()
       for (index, migration) in migrations.enumerated() {
         try revert(migration, number: index + 1, of: migrations.count, report)

@@ -123,8 +123,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
     guard let prepared = preparation else { return }
     let options = GatewayOptions(
-      settings: settings, databaseURL: url, signingSecret: prepared.signingKey,
-      tokens: prepared.tokens,
+      settings: settings, version: Version.text, schema: try Chain.embedded().head ?? "",
+      databaseURL: url, signingSecret: prepared.signingKey, tokens: prepared.tokens,
       pageValues: [
         "WORKSPACE": DemoWorkspace.name,
         "PUBLIC_KEY": prepared.demo?.publicKey ?? "",
@@ -132,7 +132,7 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
       logger: log.logger, service: supervisor.messages, inherited: supervisor.sockets,
-      version: Version.text, source: source)
+      source: source)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)

@@ -250,12 +250,26 @@ export CHIRRUP_CREDENTIALS_KEY
 says "credentials_key is set" PASS credentials_key 'opens the keys'
 check "the gateway stops with status 0" stop_gateway
 start_gateway --loops 1
+gateways_key=$CHIRRUP_CREDENTIALS_KEY
 CHIRRUP_CREDENTIALS_KEY=$(openssl rand -base64 33) says "another credentials_key than the database's" \
   FAIL credentials_key 'encrypted with another'
 unset CHIRRUP_CREDENTIALS_KEY
 says "… or none" FAIL credentials_key 'encrypted with another'
-stop_gateway || true
+says "… than that of a gateway that runs" FAIL gateways "another credentials_key.*process $gateway_pid on"
+export CHIRRUP_CREDENTIALS_KEY=$gateways_key
+says "a gateway like these settings" PASS gateways "1 run: process $gateway_pid on"
+sql "INSERT INTO gateways (id) VALUES (gen_random_uuid())"
+says "an older gateway beside it" WARN gateways 'an older gateway .*: an older version, an older schema'
+sql "DELETE FROM gateways WHERE host = '' OR stopped_at IS NOT NULL"
+unset CHIRRUP_CREDENTIALS_KEY
 last=$("$chirrup" migrate status "${place[@]}" | awk '{print $3}' | tail -n 2 | head -n 1)
+if "$chirrup" migrate down --to "$last" --yes "${place[@]}" >"$work/down" 2>&1; then
+  fail "migrate down beside a gateway"
+else
+  check "migrate down is refused while a gateway runs, and names it" \
+    grep --quiet "process $gateway_pid on .* since 20" "$work/down"
+fi
+stop_gateway || true
 "$chirrup" migrate down --to "$last" --yes "${place[@]}" >"$work/down" 2>&1 || fail "migrate down: $(tail -n 3 "$work/down")"
 CHIRRUP_MIGRATE=false says "a schema that is behind" FAIL schema '1 migrations are pending'
 sql "INSERT INTO chirrup_migrations (revision, checksum, applied_at, duration_ms, parent)

@@ -156,6 +156,7 @@ beside "connections" ./connections.sh
 join
 part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh
+part "three gateways" ./cluster.sh
 part "durable" ./durable.sh
 if $full; then
   part "shapes" ./shapes.sh

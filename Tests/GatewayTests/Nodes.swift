@@ -14,10 +14,15 @@ struct Nodes {
   var url: String { database.url }
 
   /// Returns when each gateway has discovered the other.
-  init(loops: Int = 2) async throws {
+  init(
+    loops: Int = 2, logs: (here: LogBook?, there: LogBook?) = (nil, nil),
+    versions: (here: String, there: String) = ("1", "1")
+  ) async throws {
     database = try EmptyDatabase()
-    here = try await RunningGateway(loops: loops, database: database.url)
-    there = try await RunningGateway(loops: loops, database: database.url)
+    here = try await RunningGateway(
+      loops: loops, database: database.url, log: logs.here, version: versions.here)
+    there = try await RunningGateway(
+      loops: loops, database: database.url, log: logs.there, version: versions.there)
     for gateway in [here, there] {
       while !gateway.context.peers.exist { try await Task.sleep(for: .milliseconds(5)) }
     }

@@ -146,4 +146,53 @@ struct NodesTests {
     // The reply has also claimed the conversation.
     #expect(try visit.client.seqs(visit.session) == [1, 2, 3])
   }
+
+  @Test("typing, viewing and a visitor's presence on one gateway are shown on the other")
+  func presence() async throws {
+    let nodes = try await Nodes()
+    defer { nodes.stop() }
+    let visit = try nodes.visitor(on: nodes.there)
+    func colleague(on gateway: RunningGateway) throws -> SocketClient {
+      let client = try SocketClient(port: gateway.port)
+      try client.say(
+        #"{"type":"hello","ref":1,"token":"\#(try nodes.here.operatorToken())"}"# + "\n"
+          + #"{"type":"subscribe","ref":2,"session":"\#(visit.session)","after":0}"#)
+      _ = try client.hear(#""live""#)
+      try client.say(#"{"type":"viewing","session":"\#(visit.session)","active":true}"#)
+      return client
+    }
+    let mika = try colleague(on: nodes.here)
+    _ = try mika.hear(#""online":true"#)
+    let ivo = try colleague(on: nodes.there)
+    for client in [mika, ivo] { _ = try client.hear(#""viewing":true"#) }
+    try visit.client.say(
+      #"{"type":"typing","session":"\#(visit.session)","active":true,"preview":"a question"}"#)
+    _ = try mika.hear("a question")
+    try mika.say(#"{"type":"typing","session":"\#(visit.session)","active":true}"#)
+    _ = try visit.client.hear(#""type":"typing""#)
+    try ivo.say(#"{"type":"viewing","session":"\#(visit.session)","active":false}"#)
+    _ = try mika.hear(#""viewing":false"#)
+    try visit.client.say(#"{"type":"unsubscribe","ref":"u","session":"\#(visit.session)"}"#)
+    _ = try mika.hear(#""online":false"#, count: 2)
+  }
+
+  @Test("an operator who is not available on one gateway gets no conversation of the other")
+  func availability() async throws {
+    let nodes = try await Nodes()
+    defer { nodes.stop() }
+    try nodes.set(#"{"assign":"least_busy","capacity":5}"#)
+    let mika = try nodes.here.operatorToken()
+    let clerk = try SocketClient(port: nodes.here.port)
+    try clerk.say(
+      #"{"type":"hello","ref":1,"token":"\#(mika)"}"# + "\n"
+        + #"{"type":"watch","ref":2,"inbox":true}"# + "\n"
+        + #"{"type":"available","ref":"away","available":false}"#)
+    _ = try clerk.hear(#""ref":"away""#)
+    let visit = try nodes.visitor(on: nodes.there)
+    _ = try visit.client.hear(#""position":1"#)
+    try clerk.say(#"{"type":"available","ref":"back","available":true}"#)
+    _ = try visit.client.hear(#""assigned""#)
+    _ = try visit.client.hear(#""position":0"#)
+    #expect(try visit.client.seqs(visit.session) == [1, 2])
+  }
 }

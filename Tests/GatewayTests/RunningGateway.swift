@@ -44,7 +44,7 @@ final class RunningGateway {
 
   init(
     loops count: Int = 1, database: String? = nil, migrates: Bool = true,
-    log book: LogBook? = nil, _ change: (inout Settings) -> Void = { _ in }
+    log book: LogBook? = nil, version: String = "1", _ change: (inout Settings) -> Void = { _ in }
   ) async throws {
     let url = try database ?? ScratchCluster.url()
     try Roles.prepared.get()
@@ -60,7 +60,8 @@ final class RunningGateway {
     silent.logLevel = .critical
     let logger = book?.logger ?? silent
     let options = GatewayOptions(
-      settings: settings, databaseURL: try Roles.gateway(url),
+      settings: settings, version: version, schema: "20261229_gateways",
+      databaseURL: try Roles.gateway(url),
       signingSecret: Array(repeating: 9, count: 32),
       tokens: TokenAuthority(secret: Array(repeating: 9, count: 32)),
       pageValues: [:], logger: logger)

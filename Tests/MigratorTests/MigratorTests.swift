@@ -195,4 +195,42 @@ import Testing
       #expect("\(error)".contains("newer chirrup"))
     }
   }
+
+  @Test func `down refuses while gateways run, and names them; dead and stopped ones are none`()
+    throws
+  {
+    let connection = try connect()
+    let migrator = try Migrator(connection)
+    let all = try migrator.up()
+    // One that was killed, one that has ended, and an older one that has said nothing of itself.
+    try connection.execute(
+      script: """
+        INSERT INTO gateways (id, host, process_id, started_at, seen_at, stopped_at) VALUES
+          (gen_random_uuid(), 'a', 1, now(), now() - interval '16 seconds', NULL),
+          (gen_random_uuid(), 'b', 2, now(), now(), now());
+        """)
+    #expect(try migrator.gateways().isEmpty)
+    // The clock of the row is ahead, so that it is fresh on a slow machine too.
+    try connection.execute(
+      script: """
+        INSERT INTO gateways (id, version, host, process_id, started_at, seen_at) VALUES
+          (gen_random_uuid(), '9.9', 'c', 3, '2026-11-25 01:02:03Z', now() + interval '1 hour');
+        INSERT INTO gateways (id, seen_at) VALUES
+          ('00000000-0000-4000-8000-000000000001', now() + interval '1 hour');
+        """)
+    let failure = #expect(throws: MigrationFailure.self) { try migrator.down(to: "none") }
+    let text = failure.map { "\($0)" } ?? ""
+    #expect(text.contains("process 3 on c (version 9.9, since 2026-11-25T01:02:03Z)"))
+    #expect(text.contains("an older gateway (id 00000000-0000-4000-8000-000000000001)"))
+    #expect(text.contains("fix: stop them"))
+    #expect(try migrator.status().isCurrent)
+    // Of an older schema, only the ids are known.
+    try connection.execute(script: "UPDATE gateways SET seen_at = now() - interval '1 hour'")
+    try migrator.down(to: all[all.count - 2].revision)
+    try connection.execute(
+      script: "INSERT INTO gateways VALUES (gen_random_uuid(), now() + interval '1 hour')")
+    #expect(throws: MigrationFailure.self) { try migrator.down(to: "none") }
+    try connection.execute(script: "DELETE FROM gateways")
+    #expect(try migrator.down(to: "none").count == all.count - 1)
+  }
 }

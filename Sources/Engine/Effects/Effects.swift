@@ -14,6 +14,7 @@ public struct Effects {
   private var requestOutcomes: [OutcomeMail] = []
   private var news: [WorkspaceNews] = []
   private var changes: [SessionChange] = []
+  private var signals: [PeerSignal] = []
   /// Workspaces whose news include every message of a visitor without an operator: those with bots.
   var listeners: Set<Identifier> = []
   /// Whether other gateways use the same database. Only then are changes recorded.
@@ -141,6 +142,18 @@ public struct Effects {
   public mutating func noteChange(_ session: Identifier, _ workspace: Identifier?) {
     let change = SessionChange(session: session, workspace: workspace)
     if changes.last != change { changes.append(change) }
+  }
+
+  /// Sends typing or presence to other gateways, if there are any.
+  mutating func send(_ signal: PeerSignal) {
+    if hasPeers, signals.count < Limits.peerSignals { signals.append(signal) }
+  }
+
+  public var hasSignals: Bool { !signals.isEmpty }
+
+  public mutating func takeSignals() -> [PeerSignal] {
+    defer { signals = [] }
+    return signals
   }
 
   public var hasChanges: Bool { !changes.isEmpty }

@@ -18,6 +18,9 @@ public enum Mail: Sendable {
   /// A connection of `loop` starts to receive presence. The responses are `presence`.
   case presenceQuery(session: Identifier, loop: Int, connection: ConnectionID)
 
+  /// From the owner of the session on another gateway.
+  case peer(PeerSignal, gateway: Identifier)
+
   // From the owner of a session.
   /// `store` names the database from which the owner read the session.
   case snapshot(session: Identifier, Result<SessionSnapshot, LoadFault>, store: String)
@@ -43,7 +46,7 @@ extension Mail {
   public var isRecoverable: Bool {
     switch self {
     case .log, .mark, .markRequest, .typing, .typingRequest, .inbox, .presence, .presenceRequest,
-      .presenceQuery, .queue:
+      .presenceQuery, .peer, .queue:
       true
     default: false
     }

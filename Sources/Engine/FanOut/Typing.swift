@@ -9,9 +9,8 @@ public struct TypingMail: Sendable {
   var person: Person
   var isActive: Bool
   var preview: [UInt8]
-  /// The connection on which the person types. It gets no event.
-  var loop: Int
-  var connection: ConnectionID
+  /// The connection on which the person types. It gets no event. Nil: on another gateway.
+  var source: (loop: Int, connection: ConnectionID)?
 }
 
 extension FanOut {
@@ -37,7 +36,7 @@ extension FanOut {
     }
     let item = TypingMail(
       session: session, person: member.person, isActive: command.active ?? false,
-      preview: preview, loop: effects.loop, connection: connections.id(at: connection))
+      preview: preview, source: (effects.loop, connections.id(at: connection)))
     if sessions[index].isOwned {
       spread(item, sessions, &connections, &effects)
     } else {
@@ -45,12 +44,30 @@ extension FanOut {
     }
   }
 
-  /// On the owner: sends it to subscribers and following loops.
+  /// On the owner: sends it to subscribers, following loops and other gateways.
   mutating func spread(
     _ item: TypingMail, _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
     _ effects: inout Effects
   ) {
     guard let index = sessions.ready(item.session) else { return }
+    show(item, loop: effects.loop, sessions, &connections)
+    effects.post(.typing(item), toEach: sessions[index].followers)
+    effects.send(
+      .typing(
+        PeerTyping(
+          session: item.session, person: item.person, isActive: item.isActive,
+          preview: item.preview)))
+  }
+
+  /// On the owner: someone types on another gateway.
+  mutating func show(
+    _ typing: PeerTyping, _ sessions: borrowing SessionTable,
+    _ connections: inout ConnectionTable, _ effects: inout Effects
+  ) {
+    guard let index = sessions.ready(typing.session) else { return }
+    let item = TypingMail(
+      session: typing.session, person: typing.person, isActive: typing.isActive,
+      preview: typing.preview)
     show(item, loop: effects.loop, sessions, &connections)
     effects.post(.typing(item), toEach: sessions[index].followers)
   }
@@ -61,13 +78,13 @@ extension FanOut {
     _ connections: inout ConnectionTable
   ) {
     guard let session = sessions.ready(item.session) else { return }
-    let isHere = item.loop == loop
+    let source = item.source?.loop == loop ? item.source?.connection : nil
     func includes(
       _ connections: borrowing ConnectionTable, _ connection: ConnectionIndex, isOperator: Bool
     ) -> Bool {
       connections[connection].member != nil
         && connections[connection].isOperator == isOperator && !connections[connection].isBehind
-        && !(isHere && connections.id(at: connection) == item.connection)
+        && connections.id(at: connection) != source
     }
     sendToSubscribers(
       session, sessions, &connections, includes: { includes($0, $1, isOperator: true) }

@@ -10,6 +10,7 @@ import Wire
 struct Presence {
   /// The operators who view a session, by session. Only on its owner.
   private var viewers: [Identifier: [Viewer]] = [:]
+  var elsewhere = PresenceElsewhere()
 
   private struct Viewer {
     var person: Person
@@ -20,6 +21,7 @@ struct Presence {
   /// Call it when a session has left memory.
   mutating func forget(_ session: Identifier) {
     if !viewers.isEmpty { viewers[session] = nil }
+    elsewhere.forget(session)
   }
 
   /// The command `viewing`.
@@ -87,7 +89,8 @@ struct Presence {
     }
   }
 
-  /// On the owner: keeps the viewers, and sends the event to subscribers and following loops.
+  /// On the owner: keeps the viewers, and sends the event to subscribers, following loops and the
+  /// gateways that watch the session.
   mutating func spread(
     _ item: PresenceMail, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects
@@ -104,33 +107,37 @@ struct Presence {
       // The same operator still views the session in another window.
       if !isViewing, viewers.contains(where: { $0.person.id == item.person.id }) { return }
     }
+    if elsewhere.isQueried(item.session) { send(index, sessions, connections, &effects) }
+    guard !elsewhere.contradicts(item) else { return }
     show(item, loop: effects.loop, sessions, &connections)
     effects.post(.presence(item), toEach: sessions[index].followers)
   }
 
-  /// On the owner: sends the present state to one connection.
-  func answer(
+  /// On the owner: sends the present state to one connection, which then receives each change.
+  mutating func answer(
     _ session: Identifier, loop target: Int, connection: ConnectionID,
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
     _ effects: inout Effects
   ) {
     guard let index = sessions.ready(session) else { return }
+    if elsewhere.watch(session) { effects.send(.presenceQuery(session: session)) }
     var listed: Set<Identifier> = []
     var answers: [PresenceMail] = []
     if let visitor = sessions[index].snapshot.visitor {
       answers.append(
         PresenceMail(
           session: session, person: visitor,
-          isOnline: Presence.hasVisitor(index, sessions, connections),
+          isOnline: Presence.hasVisitor(index, sessions, connections)
+            || elsewhere.hasVisitor(session),
           loop: target, connection: connection, isAnswer: true))
     }
-    for viewer in viewers[session] ?? []
-    where !(viewer.loop == target && viewer.connection == connection)
-      && listed.insert(viewer.person.id).inserted
-    {
+    let others = (viewers[session] ?? [])
+      .filter { !($0.loop == target && $0.connection == connection) }.map(\.person)
+    for person in others + elsewhere.viewers(of: session)
+    where listed.insert(person.id).inserted {
       answers.append(
         PresenceMail(
-          session: session, person: viewer.person, isViewing: true, loop: target,
+          session: session, person: person, isViewing: true, loop: target,
           connection: connection, isAnswer: true))
     }
     for answer in answers {
@@ -140,6 +147,12 @@ struct Presence {
         effects.post(.presence(answer), to: target)
       }
     }
+  }
+
+  /// The operators who view a session on this gateway, each once.
+  func viewersHere(_ session: Identifier) -> [Person] {
+    var listed: Set<Identifier> = []
+    return (viewers[session] ?? []).map(\.person).filter { listed.insert($0.id).inserted }
   }
 
   /// Sends an event to the operators of this loop who receive presence.
@@ -191,6 +204,7 @@ public struct PresenceMail: Sendable {
   /// Whether an operator views the session.
   var isViewing: Bool?
   /// The connection of `person`, to which a change is not sent; for an answer, its only receiver.
+  /// The loop is -1 for a connection of another gateway.
   var loop: Int
   var connection: ConnectionID
   var isAnswer = false

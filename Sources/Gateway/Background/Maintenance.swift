@@ -7,6 +7,7 @@ import Kernel
 import Logging
 import Postgres
 import Primitives
+import SharedSQL
 import Synchronization
 import Tokens
 
@@ -47,6 +48,7 @@ final class Maintenance: Sendable {
   private let refusals = Mutex<[String: Outage]>([:])
   private let knownKeys: Mutex<KnownKeys>
   private let stored = Mutex(StoredFigures())
+  private let unlikePeers = Mutex(UnlikePeers())
 
   init(
     database: any Database, botJob: BotJob, tokens: TokenAuthority, knownKeys: KnownKeys,
@@ -92,6 +94,10 @@ final class Maintenance: Sendable {
     else { return }
     peers.note(exist: rows.int(0, 0) ?? 0 > 0)
     peers.note(includeApplication: rows.bool(0, 1) == true)
+    guard peers.exist, let rows = await self.rows(of: peers.running(), for: "other gateways")
+    else { return }
+    let news = unlikePeers.withLock { $0.take(GatewayProcess.all(rows), beside: peers.traits) }
+    for peer in news { peer.log(to: logger) }
   }
 
   /// Every gateway knows a new key before it signs (`SigningKey.leadSeconds`), refuses tokens of

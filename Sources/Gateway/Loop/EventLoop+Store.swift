@@ -62,6 +62,10 @@ extension EventLoop {
       case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
       case .revocation: revocations.feed.announce(&store, now: turn.now)
       case .session(let change): engine.changed(change.session, of: change.workspace)
+      case .signals(let sealed, let gateway):
+        for signal in context.peers.seal.signals(in: sealed, from: gateway) {
+          signal.deliver(to: &engine, from: gateway)
+        }
       case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .queueMoved))
       }
     }

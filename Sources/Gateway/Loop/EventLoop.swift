@@ -113,7 +113,8 @@ struct EventLoop: ~Copyable {
   /// turn, or while the engine has reads to send: the flush continues a slow subscriber's backlog;
   /// the sweep alone would send one page per tick.
   private mutating func wait() {
-    let deadline = min(periodic.nextSweep, engine.inbox.nextRead, store.nextDeadline)
+    let deadline = min(
+      periodic.nextSweep, engine.inbox.nextRead, store.nextDeadline, peers.nextDeadline)
     var timeout: Int64 = 0
     if !engine.hasDirty && http.unsent.isEmpty && !store.isReadDue(engine) && !tls.isHandshakeDue
       && !hasLeftOver

@@ -12,6 +12,9 @@ import Primitives
 struct PeerSync {
   private let peers: Peers
   private var notifier = PeerNotifier()
+  private var signals = PendingSignals()
+  /// When signals may be sent again.
+  private var signalsNext = Instant.zero
   /// One statement at a time; changes of the meantime go with the next one.
   private var isNotifying = false
   /// When to notify again after a failure.
@@ -21,6 +24,8 @@ struct PeerSync {
   private var subscriptionCount = 0
 
   private static let retryMilliseconds: Int64 = 1_000
+  /// Each notification is a transaction, and previews change with each key.
+  private static let signalMilliseconds: Int64 = 100
 
   init(_ peers: Peers) { self.peers = peers }
 
@@ -45,7 +50,16 @@ struct PeerSync {
     _ engine: inout Engine, _ store: inout StoreDriver, now: Instant
   ) {
     engine.hasPeers = peers.exist
-    if engine.effects.hasChanges || !notifier.isEmpty { notify(&engine, &store, now) }
+    if engine.effects.hasChanges || engine.effects.hasSignals || !notifier.isEmpty
+      || !signals.isEmpty
+    {
+      notify(&engine, &store, now)
+    }
+  }
+
+  /// When `announce` has something to send that no event of the loop announces.
+  var nextDeadline: Instant {
+    signals.isEmpty || isNotifying ? .never : max(signalsNext, notifiesNext)
   }
 
   /// Keeps this code out of turns without changes.
@@ -54,8 +68,20 @@ struct PeerSync {
     _ engine: inout Engine, _ store: inout StoreDriver, _ now: Instant
   ) {
     for change in engine.effects.takeChanges() { notifier.add(change) }
-    guard !notifier.isEmpty, !isNotifying, now >= notifiesNext, store.canRead else { return }
-    let query = Peers.notify(notifier.takePayloads(as: peers.id))
+    for signal in engine.effects.takeSignals() { signals.add(signal) }
+    guard store.canRead else {
+      // They are old once it answers again.
+      signals = PendingSignals()
+      return
+    }
+    let isSignalDue = !signals.isEmpty && now >= signalsNext
+    guard !notifier.isEmpty || isSignalDue, !isNotifying, now >= notifiesNext else { return }
+    var payloads = notifier.takePayloads(as: peers.id)
+    if isSignalDue {
+      payloads += peers.seal.payloads(signals.take(), as: peers.id)
+      signalsNext = now.advanced(byMilliseconds: PeerSync.signalMilliseconds)
+    }
+    let query = Peers.notify(payloads)
     isNotifying = store.enqueue(query, for: .notification, now: now)
     if !isNotifying { noteFailure(now) }
   }

@@ -1,16 +1,28 @@
+import Kernel
 import Postgres
 import Primitives
+import SharedSQL
 import Synchronization
 
 /// The other gateways on this database. Without any, no notification is sent.
 final class Peers: Sendable {
   /// The id of this gateway, new in each process.
   let id: Identifier
+  /// What the other gateways should have in common with this one.
+  let traits: GatewayTraits
+  let seal: SignalSeal
   private let others = Atomic<Bool>(false)
   private let application = Atomic<Bool>(false)
   private let listening = Atomic<Bool>(false)
 
-  init(id: Identifier) { self.id = id }
+  /// - Parameter keys: the ids of `SecretBox`.
+  init(_ options: GatewayOptions, keys: [String]) {
+    id = Identifier(
+      version7At: SystemClock.wallTime(),
+      randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64())
+    traits = GatewayTraits(version: options.version, schema: options.schema, keys: keys)
+    seal = SignalSeal(signingSecret: options.signingSecret)
+  }
 
   /// Whether there are other gateways.
   var exist: Bool { others.load(ordering: .relaxed) }
@@ -38,16 +50,31 @@ final class Peers: Sendable {
       WITH gone AS (
         DELETE FROM gateways WHERE seen_at < now() - interval '1 minute' AND id <> $1::uuid
       ), beaten AS (
-        INSERT INTO gateways (id) VALUES ($1::uuid)
+        INSERT INTO gateways
+          (id, version, schema_revision, secret_keys, host, process_id, started_at)
+        VALUES ($1::uuid, $2, $3, $4, $5, $6::bigint, now())
         ON CONFLICT (id) DO UPDATE SET seen_at = now() RETURNING xmax = 0 AS is_new
       )
-      SELECT (SELECT count(*) FROM gateways
-          WHERE id <> $1::uuid AND seen_at > now() - interval '15 seconds'),
+      SELECT (SELECT count(*) FROM gateways WHERE id <> $1::uuid AND \(GatewayProcess.isFresh)),
         EXISTS (SELECT FROM pg_trigger
           WHERE tgrelid = to_regclass('chats') AND tgname = 'chats_number_message'),
         (SELECT pg_notify('chirrup', $1::uuid || ' h')::text FROM beaten WHERE is_new)
-      """, [.uuid(id)])
+      """,
+      [
+        .uuid(id), .text(traits.version), .text(traits.schema),
+        .text(traits.keys.joined(separator: " ")), .text(ThisProcess.host),
+        .int(Int64(ThisProcess.id)),
+      ])
   }
+
+  /// Stores that this gateway has ended. The row stays, so that the others go on comparing
+  /// sequence numbers for a while: the last notifications may be lost.
+  func farewell() -> Query {
+    Query("UPDATE gateways SET stopped_at = now() WHERE id = $1::uuid", [.uuid(id)])
+  }
+
+  /// The other gateways that run.
+  func running() -> Query { GatewayProcess.running(except: id) }
 
   /// - Parameter payloads: of `PeerNotifier`, without line breaks.
   static func notify(_ payloads: [String]) -> Query {

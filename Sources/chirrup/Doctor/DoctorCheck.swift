@@ -24,6 +24,7 @@ struct DoctorCheck: Sendable {
     .settings, .listeners, .sharing, .readiness, .memory, .descriptors, .certificate, .dns,
     .publicURL, .upgrade, .buffering, .forwarding, .database, .schema, .roles, .indexes,
     .durability, .commitTime, .clock, .databaseConnections, .bloat, .timeZones, .credentialsKey,
+    .gateways,
   ]
 
   /// The result of the check's thread.
