@@ -107,13 +107,13 @@ public enum Gateway {
       ])
     ready(addresses)
     context.service?.send(.ready, .status("serving"))
-    let reload = SettingsReload(context, options.source ?? .unchanged(options.settings))
-    let deadline = try await waitForEnd(signals, context, watchdog, reload)
+    var reload = SettingsReload(context, options.source ?? .unchanged(options.settings))
+    let deadline = try await waitForEnd(signals, context, watchdog, &reload)
     try waitForLoops(
       context, watchdog,
       by: deadline.advanced(byMilliseconds: Watchdog.loopMarginMilliseconds))
     loops.join()
-    try sayFarewell(context)
+    try sayFarewell(context, at: reload.databaseURL)
     context.readers.stop()
     try end(deliverer, context, by: deadline)
     watchdog.stop()
@@ -151,11 +151,11 @@ public enum Gateway {
 
   /// Stores that this gateway has ended, for `migrate down` and the other gateways. While
   /// PostgreSQL does not answer, the thread is abandoned, and the row grows old.
-  private static func sayFarewell(_ context: GatewayContext) throws {
+  private static func sayFarewell(_ context: GatewayContext, at databaseURL: String) throws {
     let isOver = Semaphore()
     _ = try Thread.spawn(name: "farewell") {
       do throws(QueryFailure) {
-        try BlockingConnection(context.databaseURL).run(context.peers.farewell())
+        try BlockingConnection(databaseURL).run(context.peers.farewell())
       } catch {
         context.logger.warning(
           "the end was not stored; this gateway counts as running for a few seconds: \(error)")
@@ -281,9 +281,8 @@ public enum Gateway {
   /// - Returns: the end of the drain time.
   private static func waitForEnd(
     _ signals: borrowing SignalDescriptor, _ context: GatewayContext, _ watchdog: Watchdog,
-    _ settings: SettingsReload
+    _ settings: inout SettingsReload
   ) async throws -> Instant {
-    var settings = settings
     let epoll = try Epoll()
     try epoll.add(rawValue: signals.rawValue, .read, datum: 0)
     try epoll.add(rawValue: context.reloads.rawDescriptor, .read, datum: 1)

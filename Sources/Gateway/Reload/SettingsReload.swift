@@ -39,7 +39,7 @@ struct SettingsReload {
   /// As this process uses them: with inherited sockets, the private PostgreSQL, and no more
   /// connections than the system allows.
   private(set) var running: Settings
-  private var databaseURL: String
+  private(set) var databaseURL: String
 
   /// A loop has this long to take over its rules; one that is stalled does it later.
   private static let confirmMilliseconds: Int64 = 3_000
