@@ -47,9 +47,10 @@ public struct Engine: ~Copyable {
     fanOut = FanOut(options: configuration.compression)
   }
 
-  /// Takes over changed quotas of visitors.
-  public mutating func use(_ quotas: SharedQuotas) {
-    sending.use(quotas, nowMilliseconds: now.nanoseconds / 1_000_000)
+  /// The quotas of visitors over all loops, as this one has taken them over.
+  public var quotas: SharedQuotas {
+    get { sending.quotas.shared }
+    set { sending.quotas.use(newValue, now: now) }
   }
 
   /// This loop's number.

@@ -23,7 +23,7 @@ extension Engine {
     for index in sessions.indices where sessions.isOccupied(index) { checkSession(index) }
     presence.sweep(sessions, &connections, &effects, now: now)
     sending.expire(sessions, &connections, &effects, now: now)
-    sending.settleQuotas(now: now)
+    sending.quotas.settle(now: now)
   }
 
   private mutating func checkSession(_ index: SessionIndex) {

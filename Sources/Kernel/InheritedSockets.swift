@@ -49,12 +49,14 @@ public enum InheritedSocketFault: Error, Equatable, CustomStringConvertible {
 public enum InheritedSockets {
   /// As many as the settings accept addresses: 16 for each of three purposes.
   public static let countMax = 48
-  /// SD_LISTEN_FDS_START.
-  private static let first: Int32 = 3
 
   /// Takes ownership of the sockets, which become non-blocking and closed on exec, and removes the
   /// variables. Call it once, while the process has one thread.
-  public static func take() throws(InheritedSocketFault) -> [InheritedSocket] {
+  ///
+  /// - Parameter first: the first descriptor; SD_LISTEN_FDS_START.
+  public static func take(
+    from first: Int32 = 3
+  ) throws(InheritedSocketFault) -> [InheritedSocket] {
     let process = Environment.take("LISTEN_PID")
     let number = Environment.take("LISTEN_FDS")
     let text = Environment.take("LISTEN_FDNAMES")

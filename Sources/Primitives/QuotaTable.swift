@@ -102,7 +102,7 @@ public struct QuotaTable: Sendable {
   /// Entries that are settled under one lock.
   private static var settledAtOnce: Int { 1_024 }
 
-  private var shared: SharedQuotas
+  public private(set) var shared: SharedQuotas
   private let entriesMax: Int
   private var entries: [Entry] = []
   private var free: [Int32] = []

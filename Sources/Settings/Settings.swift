@@ -1,5 +1,5 @@
-/// The settings of a gateway as one value: read at the start and at each reload, checked as a whole,
-/// and passed on.
+/// The settings of a gateway as one value: read at the start and at each reload, checked as a
+/// whole, and passed on.
 ///
 /// Sections and keys are those of config/chirrup.yaml, which documents each of them; a test
 /// compares its values with the defaults here.

@@ -9,11 +9,11 @@ struct ReloadCommand: AsyncParsableCommand {
     commandName: "reload",
     abstract: "Let the running gateway read its configuration again, without a restart.",
     discussion: """
-      Asks the gateway on this machine at admin_listen; SIGHUP does the same. The gateway reads the \
-      file, its variables, the files of secrets and the certificates as at its start. It uses what \
-      has changed at once, or lists what waits for a restart; open connections stay. An invalid \
-      configuration is refused as a whole. Exit codes: 0 used, 1 refused, 4 the database does not \
-      answer.
+      Asks the gateway on this machine at admin_listen; SIGHUP does the same. The gateway reads \
+      the file, its variables, the files of secrets and the certificates as at its start. It uses \
+      what has changed at once, or lists what waits for a restart; open connections stay. An \
+      invalid configuration is refused as a whole. Exit codes: 0 used, 1 refused, 4 the database \
+      does not answer.
       """)
 
   @OptionGroup var options: AdministrationOptions

@@ -1,4 +1,4 @@
-/// The comparison of a running gateway's settings with its configuration as read again (issue 18.5).
+/// The comparison of a running gateway's settings with its configuration as read again.
 import Testing
 
 @testable import Settings

@@ -14,14 +14,9 @@ struct SendPipeline {
   private var remoteHeld: [RemoteSender: HeldSend] = [:]
   /// Whether the store answers. While it does not, sends wait at first and are then refused.
   var isStoreReachable = true
-  /// The messages of visitors, of which this loop counts its part.
-  private var quotas: QuotaTable
+  var quotas: VisitorQuotas
 
-  init(quotas: SharedQuotas) { self.quotas = QuotaTable(quotas) }
-
-  mutating func use(_ quotas: SharedQuotas, nowMilliseconds: Int64) {
-    self.quotas.use(quotas, nowMilliseconds: nowMilliseconds)
-  }
+  init(quotas: SharedQuotas) { self.quotas = VisitorQuotas(quotas) }
 
   // MARK: The command
 
@@ -114,7 +109,9 @@ struct SendPipeline {
     connection.rates.excess = max(0, connection.rates.excess - 1)
     if failsFast { return Wait(.unavailable, breaker.wait(salt: connection.salt, now: now)) }
     guard quotas.isLimited, connection.isVisitor else { return nil }
-    return waitForQuota(&connection, byteCount: byteCount, now: now)
+    return quotas.count(&connection, byteCount: byteCount, now: now).map {
+      Wait(.rateLimited, $0.milliseconds, $0.sentence)
+    }
   }
 
   private struct Wait {
@@ -128,31 +125,6 @@ struct SendPipeline {
       self.milliseconds = milliseconds
       self.sentence = sentence
     }
-  }
-
-  /// Counts a visitor's message, unless that exceeds a quota.
-  private mutating func waitForQuota(
-    _ connection: inout Connection, byteCount: Int, now: Instant
-  ) -> Wait? {
-    let milliseconds = now.nanoseconds / 1_000_000
-    if !quotas.isValid(connection.rates.quota), !findQuota(&connection, milliseconds) {
-      return Wait(.rateLimited, 1_000)
-    }
-    let refusal = quotas.take(
-      connection.rates.quota, byteCount: byteCount, nowMilliseconds: milliseconds)
-    return refusal.map { Wait(.rateLimited, $0.waitMilliseconds, $0.sentence) }
-  }
-
-  /// Not inlined, to keep the lookup out of the path of messages.
-  @inline(never)
-  private mutating func findQuota(_ connection: inout Connection, _ milliseconds: Int64) -> Bool {
-    guard let member = connection.member,
-      let slot = quotas.slot(
-        of: member.person.id, address: member.address, workspace: member.workspace,
-        nowMilliseconds: milliseconds)
-    else { return false }
-    connection.rates.quota = slot
-    return true
   }
 
   private mutating func accept(
@@ -224,11 +196,6 @@ struct SendPipeline {
 
   /// The delay before a client should retry, in milliseconds; `salt` spreads the clients.
   func retryAfter(salt: UInt64, now: Instant) -> Int64 { breaker.wait(salt: salt, now: now) }
-
-  /// Reports the messages of visitors to the other loops, with each sweep.
-  mutating func settleQuotas(now: Instant) {
-    quotas.settle(nowMilliseconds: now.nanoseconds / 1_000_000)
-  }
 
   // MARK: The batch
 

@@ -36,7 +36,7 @@ extension LoopRules {
   func apply(to loop: inout EventLoop) {
     loop.acceptor.use(self)
     loop.http.use(self)
-    loop.engine.use(quotas)
+    loop.engine.quotas = quotas
     loop.sockets.raise(limit: connectionsMax)
     loop.engine.connections.raise(limit: connectionsMax)
     loop.store.use(url: databaseURL, now: loop.turn.now)

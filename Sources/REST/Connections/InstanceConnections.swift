@@ -1,6 +1,7 @@
-/// Paths for the operator of the instance at the listeners of `admin_listen`: the connections of all
-/// workspaces (`chirrup connections`), and `chirrup reload`. The token is one that only a reader of the signing keys can
-/// issue (`TokenAuthority.issueForInstance`); the gateway admits clients of this machine only.
+/// Paths for the operator of the instance at the listeners of `admin_listen`: the connections of
+/// all workspaces (`chirrup connections`), and `chirrup reload`. The token is one that only a
+/// reader of the signing keys can issue (`TokenAuthority.issueForInstance`); the gateway admits
+/// clients of this machine only.
 import Directory
 import JSON
 import Primitives
