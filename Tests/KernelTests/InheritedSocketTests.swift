@@ -18,7 +18,9 @@ private let first: Int32 = 900
       let sockets = try InheritedSockets.take(from: first)
       guard sockets.map(\.name) == ["http", "admin"] else { exit(1) }
       guard sockets.map(\.address.port) == [one, two] else { exit(2) }
-      guard fcntl(first, F_GETFD) == FD_CLOEXEC, fcntl(first + 1, F_GETFL) & O_NONBLOCK != 0 else { exit(3) }
+      guard fcntl(first, F_GETFD) == FD_CLOEXEC, fcntl(first + 1, F_GETFL) & O_NONBLOCK != 0 else {
+        exit(3)
+      }
       let listener = try sockets[1].duplicate()
       guard case .wouldBlock = listener.accept() else { exit(4) }
       let client = try Sockets.connect(to: .loopback, port: two)
@@ -27,7 +29,8 @@ private let first: Int32 = 900
       var events = Events(capacity: 1)
       try epoll.wait(into: &events, timeoutMilliseconds: 60_000)
       guard case .accepted = listener.accept(), client.rawValue > 0 else { exit(5) }
-      guard Environment.take("LISTEN_FDS") == nil, try InheritedSockets.take(from: first).isEmpty else {
+      guard Environment.take("LISTEN_FDS") == nil, try InheritedSockets.take(from: first).isEmpty
+      else {
         exit(6)
       }
       exit(17)
@@ -38,7 +41,8 @@ private let first: Int32 = 900
   func other() async {
     await #expect(processExitsWith: .exitCode(17)) {
       announce(count: "1", names: "http", process: "1")
-      guard try InheritedSockets.take(from: first).isEmpty, Environment.take("LISTEN_PID") == nil else {
+      guard try InheritedSockets.take(from: first).isEmpty, Environment.take("LISTEN_PID") == nil
+      else {
         exit(1)
       }
       exit(17)
