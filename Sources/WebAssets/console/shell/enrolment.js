@@ -1,6 +1,7 @@
-// Setting up an app for one-time codes: the password, if the account has one, the secret as a picture and as text, the
-// first code, and the recovery codes, which are shown once. The module that draws the picture is
-// loaded when it is needed. The forced page offers a passkey as well, if the browser has them.
+// Setting up an app for one-time codes: the password, if the account has one, the secret as a
+// picture and as text, the first code, and the recovery codes, which are shown once. The module that
+// draws the picture is loaded when it is needed. The forced page offers a passkey as well, if the
+// browser has them.
 
 import { el, icon } from '../../shared/dom.js';
 import { api, Problem, reasonOf } from './api.js';
@@ -104,20 +105,15 @@ function passkeyButton(password, { body, done, attempt }) {
 }
 
 /**
- * @param {{given?: string, offersPasskey?: boolean, done: () => void}} on `given` is the password,
- *   if it is known; `done` is called when the recovery codes are saved
+ * Runs a step; a refusal is shown, and the field or the button keeps the focus.
+ * @param {HTMLElement} problem
  */
-export function enrolment({ given = '', offersPasskey = false, done }) {
-  const problem = el('p.error', { id: 'enrol-problem', role: 'alert', hidden: true });
-  const body = el('div.step');
-  const root = el('div.enrol', {}, body, problem);
-
+function attempts(problem) {
   /**
-   * Runs a step; a refusal is shown, and the field or the button keeps the focus.
    * @param {HTMLElement} field
    * @param {() => Promise<void>} work
    */
-  async function attempt(field, work) {
+  return async (field, work) => {
     problem.hidden = true;
     field.removeAttribute('aria-invalid');
     try { await work(); } catch (error) {
@@ -129,7 +125,19 @@ export function enrolment({ given = '', offersPasskey = false, done }) {
       if (field instanceof HTMLInputElement) field.setAttribute('aria-invalid', 'true');
       field.focus();
     }
-  }
+  };
+}
+
+/**
+ * @param {{given?: string, offersPasskey?: boolean, done: () => void}} on `given` is the password,
+ *   if it is known; `done` is called when the recovery codes are saved
+ */
+export function enrolment({ given = '', offersPasskey = false, done }) {
+  const problem = el('p.error', { id: 'enrol-problem', role: 'alert', hidden: true });
+  const body = el('div.step');
+  const root = el('div.enrol', {}, body, problem);
+
+  const attempt = attempts(problem);
 
   /**
    * A step that asks for one text.
