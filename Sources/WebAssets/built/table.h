@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-057e6a1840.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-4fac89ea10.js"
+#embed "console-2d8269560e.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-4fac89ea10.js.gz"
+#embed "console-2d8269560e.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-4fac89ea10.js.br"
+#embed "console-2d8269560e.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-4fac89ea10.js.map"
+#embed "console-2d8269560e.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-4fac89ea10.js.map.gz"
+#embed "console-2d8269560e.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-4fac89ea10.js.map.br"
+#embed "console-2d8269560e.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-4fac89ea10.js",
+    {"/assets/console-2d8269560e.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-4fac89ea10.js.map",
+    {"/assets/console-2d8269560e.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

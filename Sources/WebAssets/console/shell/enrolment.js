@@ -1,7 +1,7 @@
 // Setting up an app for one-time codes: the password, if the account has one, the secret as a
-// picture and as text, the first code, and the recovery codes, which are shown once. The module that
-// draws the picture is loaded when it is needed. The forced page offers a passkey as well, if the
-// browser has them.
+// picture and as text, the first code, and the recovery codes, which are shown once. The module
+// that draws the picture is loaded when it is needed. The forced page offers a passkey as well, if
+// the browser has them.
 
 import { el, icon } from '../../shared/dom.js';
 import { api, Problem, reasonOf } from './api.js';
