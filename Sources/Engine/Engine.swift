@@ -49,7 +49,7 @@ public struct Engine: ~Copyable {
 
   /// The quotas of visitors over all loops, as this one has taken them over.
   public var quotas: SharedQuotas {
-    get { sending.quotas.shared }
+    get { sending.quotas.table.shared }
     set { sending.quotas.use(newValue, now: now) }
   }
 

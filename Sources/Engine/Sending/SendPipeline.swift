@@ -108,10 +108,14 @@ struct SendPipeline {
     }
     connection.rates.excess = max(0, connection.rates.excess - 1)
     if failsFast { return Wait(.unavailable, breaker.wait(salt: connection.salt, now: now)) }
-    guard quotas.isLimited, connection.isVisitor else { return nil }
-    return quotas.count(&connection, byteCount: byteCount, now: now).map {
-      Wait(.rateLimited, $0.milliseconds, $0.sentence)
+    guard quotas.table.isLimited, connection.isVisitor else { return nil }
+    let milliseconds = now.nanoseconds / 1_000_000
+    if !quotas.table.isValid(connection.rates.quota), !quotas.find(&connection, milliseconds) {
+      return Wait(.rateLimited, 1_000)
     }
+    return quotas.table.take(
+      connection.rates.quota, byteCount: byteCount, nowMilliseconds: milliseconds
+    ).map { Wait(.rateLimited, $0.waitMilliseconds, $0.sentence) }
   }
 
   private struct Wait {
