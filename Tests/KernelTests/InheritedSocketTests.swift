@@ -1,5 +1,5 @@
-/// Socket activation: real sockets in a process of their own, from a descriptor on that nothing else
-/// in the process uses. A service manager's begin at 3, where the test harness has its own.
+/// Socket activation: real sockets in a process of their own, from a descriptor on that nothing
+/// else in the process uses. A service manager's begin at 3, where the test harness has its own.
 import Glibc
 import Primitives
 import Testing
