@@ -60,8 +60,6 @@ enum Listeners {
   /// Every descriptor of every process is read: many thousands on a busy machine.
   static let limitMilliseconds: Int64 = 60_000
   private static let answerMilliseconds = 2_000
-  /// Readings of the kernel's tables until a socket counts as missing.
-  private static let readsMax = 3
 
   /// Without ports that the kernel chooses at the start.
   static func all(_ settings: Settings) -> [Listener] {
@@ -76,14 +74,8 @@ enum Listeners {
     guard let ip = IPAddress(address.host == "localhost" ? "127.0.0.1" : address.host) else {
       return []
     }
-    // The kernel may leave a socket out while others come and go (proc_net_tcp is no snapshot).
-    for _ in 0..<readsMax {
-      let tables = ["/proc/net/tcp", "/proc/net/tcp6"].compactMap(kernelText)
-      let found = tables.flatMap(ListeningSocket.parse)
-        .filter { $0.accepts(ip, port: address.port) }
-      if !found.isEmpty { return found }
-    }
-    return []
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].compactMap(kernelText)
+    return tables.flatMap(ListeningSocket.parse).filter { $0.accepts(ip, port: address.port) }
   }
 
   static func processes(of sockets: [ListeningSocket]) -> Set<Int32> {
