@@ -17,7 +17,7 @@ extension Workers {
     try BlockingConnection(server).execute(script: "CREATE DATABASE \(name)")
     let url = server.replacing("/chirrup?", with: "/\(name)?")
     try Migrator(BlockingConnection(url)).up()
-    return Workers(url: try Roles.gateway(url), owner: url, count: 6)
+    return try Workers(url: Roles.gateway(url), owner: url, count: 6)
   }
 
   public func ask<Answer>(_ statement: Directory.Statement<Answer>) async throws -> Answer {
@@ -35,12 +35,14 @@ public final class Workers: Database, @unchecked Sendable {
 
   private let owner: String
 
-  init(url: String, owner: String, count: Int) {
+  /// Connects before the threads start: without a connection a caller would wait for ever.
+  init(url: String, owner: String, count: Int) throws {
     self.owner = owner
     for _ in 0..<count {
+      nonisolated(unsafe) let connection = try BlockingConnection(url)
       Thread.detachNewThread { [self] in
-        guard let connection = try? BlockingConnection(url) else { return }
-        while true { next()(connection) }
+        // SAFETY: only this thread uses the connection.
+        while true { unsafe next()(connection) }
       }
     }
   }

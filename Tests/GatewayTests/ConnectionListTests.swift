@@ -37,7 +37,25 @@ import Tokens
     response.matches(of: /"id":"([0-9a-f-]{36})"/).map { String($0.1) }
   }
 
-  @Test("the list covers all loops, in pages, by session, party, address and state")
+  /// The kernel gives a connection to any loop, so six in a row may be on one of them.
+  @Test("the list covers all loops")
+  func loops() async throws {
+    let gateway = try await RunningGateway(loops: 2)
+    defer { gateway.stop() }
+    let admin = try gateway.operatorToken()
+    var visits: [(SocketClient, Identifier)] = []
+    var loops: Set<Substring> = []
+    while loops.count < 2 && visits.count < 40 {
+      visits.append(try connect(gateway))
+      let list = try say("GET", path, admin, gateway.port)
+      #expect(Set(ConnectionListTests.ids(in: list)).count == visits.count)
+      loops = Set(list.matches(of: /"loop":(\d+)/).map(\.1))
+    }
+    #expect(loops == ["0", "1"])
+    _ = visits.count
+  }
+
+  @Test("the list has pages, and filters by session, party, address and state")
   func list() async throws {
     let gateway = try await RunningGateway(loops: 2)
     defer { gateway.stop() }
@@ -46,7 +64,6 @@ import Tokens
     let all = try say("GET", path, admin, gateway.port)
     #expect(all.hasPrefix("HTTP/1.1 200"))
     #expect(Set(ConnectionListTests.ids(in: all)).count == 6)
-    #expect(all.contains(#""loop":0"#) && all.contains(#""loop":1"#))
     #expect(all.contains(#""name":"Ada""#))
 
     let first = try say("GET", path + "?limit=4", admin, gateway.port)

@@ -140,7 +140,10 @@ struct ShutOutTests {
     }
     for thread in threads { thread.join() }
     for client in old {
-      #expect(try client.hearTheEnd() == (way == .blocked || way == .erased ? 4302 : 4204))
+      let code = try client.hearTheEnd()
+      #expect(
+        code == (way == .blocked || way == .erased ? 4302 : 4204),
+        "\(way): \(client.heard.suffix(2))")
       #expect(!client.heard.contains { $0.contains("secret") }, "\(way)")
     }
     let log = try written(gateway, visit.session)

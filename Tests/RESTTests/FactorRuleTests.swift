@@ -63,19 +63,22 @@ import Testing
     let passkey = try add(factor, to: world)
     try await change(world, .object(["require_second_factor": .bool(false)]))
     let workspace = world.workspace.id
-    // Holds the setting's row, so that the change stops in the middle, until it has waited a while.
+    // Holds the setting's row, so that the change stops in the middle, until the removal waits for
+    // the change.
     async let held = world.database.perform { connection -> Bool in
       do {
+        _ = try connection.run(
+          Query("SELECT set_config('application_name', $1, false)", [.uuid(workspace)]))
         _ = try connection.run(Query("BEGIN"))
         _ = try connection.run(Query(FactorRuleTests.lock, [.uuid(workspace)]))
         var tries = 0
-        while try connection.run(Query(FactorRuleTests.blocked)).isEmpty, tries < 600 {
+        while try connection.run(Query(FactorRuleTests.removing)).isEmpty, tries < 6_000 {
           tries += 1
           _ = try connection.run(Query("SELECT pg_sleep(0.05)"))
         }
-        _ = try connection.run(Query("SELECT pg_sleep(0.5)"))
         _ = try connection.run(Query("COMMIT"))
-        return tries < 600
+        _ = try connection.run(Query("RESET application_name"))
+        return tries < 6_000
       } catch {
         return false
       }
@@ -84,7 +87,7 @@ import Testing
       try await Task.sleep(for: .milliseconds(10))
     }
     async let changed: Void = change(world, Self.required)
-    while try world.database.asOwner(Query(FactorRuleTests.changing)).isEmpty {
+    while try world.database.asOwner(Query(FactorRuleTests.changing, [.uuid(workspace)])).isEmpty {
       try await Task.sleep(for: .milliseconds(10))
     }
     #expect(try await remove(passkey, world) == .last)
@@ -113,12 +116,15 @@ import Testing
     """
   private static let lock: SQL = "\(row) FOR UPDATE"
   private static let free: SQL = "\(row) FOR UPDATE SKIP LOCKED"
-  private static let blocked: SQL = """
-    SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))
-    """
-  /// A change of settings that waits for a row.
+  /// A change that waits for the row's holder, which has the workspace's name.
   private static let changing: SQL = """
-    SELECT 1 FROM pg_stat_activity
-    WHERE query LIKE '%settings.changed%' AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
+    SELECT 1 FROM pg_stat_activity holder, pg_stat_activity change
+    WHERE holder.application_name = $1::text AND holder.pid = ANY (pg_blocking_pids(change.pid))
+    """
+  /// A removal that waits for a change, which waits for this connection.
+  private static let removing: SQL = """
+    SELECT 1 FROM pg_stat_activity change, pg_stat_activity removal
+    WHERE pg_backend_pid() = ANY (pg_blocking_pids(change.pid))
+      AND change.pid = ANY (pg_blocking_pids(removal.pid))
     """
 }
