@@ -71,6 +71,20 @@ public final class Workers: Database, @unchecked Sendable {
     try BlockingConnection(owner).run(query)
   }
 
+  public struct Unchanged: Error { public let query: Query }
+
+  /// Waits until a statement of the owner has a row, or until it has none. The wait sleeps, since
+  /// the other tasks need the threads.
+  ///
+  /// - Throws: `Unchanged` after five minutes, or more beside other work.
+  public func wait(until query: Query, isEmpty: Bool = false) async throws {
+    for _ in 0..<30_000 {
+      if try asOwner(query).isEmpty == isEmpty { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw Unchanged(query: query)
+  }
+
   public func run(_ query: Query) async throws(QueryFailure) -> Rows {
     let result = await perform { connection -> Result<Rows, QueryFailure> in
       do throws(QueryFailure) {

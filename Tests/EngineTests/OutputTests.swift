@@ -93,6 +93,31 @@ struct OutputTests {
     #expect(output.count == 1 + Limits.copiedOutputBytes)
   }
 
+  @Test("what waits for a full socket stays, however often its sealed bytes fail to leave")
+  func fullSocket() {
+    let world = World()
+    let session = world.makeSession(entries: 3)
+    let ada = world.member("visitor", session)
+    let connection = ada.connection.index
+    world.settle()
+    var output: [UInt8] = []
+    world.loops[0].engine.collect(connection, into: &output)
+    let rest = output[10...]
+    world.loops[0].engine.connections.blocked(connection, rest: rest, now: world.now)
+    for _ in 0..<3 {
+      // An event makes it dirty. The driver of TLS then tries the sealed bytes of the earlier part.
+      world.loops[0].engine.connections[outbox: connection].append(7)
+      var nothing: [UInt8] = []
+      world.loops[0].engine.collect(connection, into: &nothing)
+      #expect(nothing.isEmpty)
+      world.loops[0].engine.connections.blocked(connection, rest: nothing[...], now: world.now)
+    }
+    world.loops[0].engine.connections.writable(connection, now: world.now)
+    output = []
+    world.loops[0].engine.collect(connection, into: &output)
+    #expect(output.starts(with: rest + [7, 7, 7]))
+  }
+
   @Test("an operator of many sessions receives each message once while unsubscribing from others")
   func news() {
     let world = World()

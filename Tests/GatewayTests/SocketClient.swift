@@ -32,11 +32,13 @@ final class SocketClient {
   }
 
   init(
-    port: UInt16, origin: String? = nil, tls context: TLSContext? = nil, name: String = "localhost"
+    port: UInt16, origin: String? = nil, tls context: TLSContext? = nil, name: String = "localhost",
+    receiveBuffer: Int32? = nil
   ) throws {
     secure = context.map { Secure($0, name: name) }
     epoll = try Epoll()
     descriptor = try Sockets.connect(to: .loopback, port: port)
+    if let receiveBuffer { try descriptor.setReceiveBuffer(byteCount: receiveBuffer) }
     try epoll.add(descriptor, .write, datum: 0)
     try wait(.write)
     if let error = try descriptor.pendingError() { throw error }

@@ -1,6 +1,7 @@
 import Foundation
 import Kernel
 import OpenSSL
+import Postgres
 import Primitives
 import REST
 import Settings
@@ -84,6 +85,46 @@ struct TLSTests {
       _ = try client.hear(#""message""#, count: 5)
     }
     _ = try clerk.hear(#""message""#, count: 5 * visits.count)
+  }
+
+  @Test("a full socket loses nothing of what waits for it, whatever else happens meanwhile")
+  func fullSocket() async throws {
+    let files = CertificateFiles()
+    let gateway = try await RunningGateway { files.use(&$0) }
+    defer { gateway.stop() }
+    let visit = try gateway.visitor()
+    let count = 300
+    try gateway.run(
+      Query(
+        """
+        WITH lines AS (
+          INSERT INTO chats (id, workspace_id, session_id, seq, role, content, content_hash)
+          SELECT gen_random_uuid(), $1, $2, n, 'visitor', n || repeat('x', 16000), sha256('x')
+          FROM generate_series(1, $3::int) AS n
+        )
+        UPDATE chat_sessions SET last_seq = $3::int WHERE id = $2
+        """, [.uuid(gateway.workspace), .uuid(visit.session), .text("\(count)")]))
+    let clerk = try SocketClient(port: gateway.port)
+    try clerk.say(
+      #"{"type":"hello","ref":1,"token":"\#(try gateway.operatorToken())","#
+        + #""subscribe":[{"session":"\#(visit.session)","tail":1}]}"#)
+    _ = try clerk.hear(#""live""#)
+    let visitor = try SocketClient(
+      port: gateway.securePort, tls: try files.client(), receiveBuffer: 65_536)
+    try visitor.say(
+      #"{"type":"hello","ref":1,"token":"\#(visit.token)","#
+        + #""subscribe":[{"session":"\#(visit.session)","after":0}]}"#)
+    // The first message arrives, and then nothing more is read until the clerk has stopped typing:
+    // output for the visitor's connection that is no message of the log.
+    _ = try visitor.hear(#""type":"message""#)
+    for turn in 0..<200 {
+      try clerk.say(
+        #"{"type":"typing","session":"\#(visit.session)","active":\#(turn % 2 == 0)}"#)
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    let heard = try visitor.hear(#""type":"message""#, count: count)
+      .compactMap { $0.firstMatch(of: /"body":"(\d+)x/)?.1 }
+    #expect(heard == (1...count).map { Substring("\($0)") })
   }
 
   @Test("a reload of certificates applies to new connections; a broken file changes nothing")

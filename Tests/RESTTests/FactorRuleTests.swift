@@ -1,5 +1,4 @@
-/// A workspace that begins to require a second factor while a member removes the last one. The
-/// waits sleep, since the other tasks need the threads.
+/// A workspace that begins to require a second factor while a member removes the last one.
 import Directory
 import DomainFixtures
 import JSON
@@ -83,13 +82,10 @@ import Testing
         return false
       }
     }
-    while try !world.database.asOwner(Query(FactorRuleTests.free, [.uuid(workspace)])).isEmpty {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await world.database.wait(
+      until: Query(FactorRuleTests.free, [.uuid(workspace)]), isEmpty: true)
     async let changed: Void = change(world, Self.required)
-    while try world.database.asOwner(Query(FactorRuleTests.changing, [.uuid(workspace)])).isEmpty {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await world.database.wait(until: Query(FactorRuleTests.changing, [.uuid(workspace)]))
     #expect(try await remove(passkey, world) == .last)
     try await changed
     #expect(await held, "the change was held")

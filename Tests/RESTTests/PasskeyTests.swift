@@ -247,7 +247,7 @@ private func bytes(_ text: String) -> [UInt8] { Base64.url.decode(text.utf8) ?? 
         _ = try connection.run(Query("BEGIN"))
         _ = try connection.run(Query(PasskeyTests.lock, [.uuid(id)]))
         var tries = 0
-        while try connection.run(Query(PasskeyTests.waiting, [.uuid(id)])).isEmpty, tries < 100 {
+        while try connection.run(Query(PasskeyTests.waiting, [.uuid(id)])).isEmpty, tries < 6_000 {
           tries += 1
           _ = try connection.run(Query("SELECT pg_sleep(0.05)"))
         }
@@ -258,12 +258,12 @@ private func bytes(_ text: String) -> [UInt8] { Base64.url.decode(text.utf8) ?? 
             VALUES ($1::uuid, 'x', '\\x00', now())
             """, [.uuid(id)]))
         _ = try connection.run(Query("COMMIT"))
-        return tries < 100
+        return tries < 6_000
       } catch {
         return false
       }
     }
-    while try world.database.asOwner(Query(PasskeyTests.held, [.uuid(id)])).isEmpty {}
+    try await world.database.wait(until: Query(PasskeyTests.held, [.uuid(id)]))
     let isCreated = try await world.database.ask(
       OperatorSession.create(
         tokenHash: SHA256.digest([1]), operator: id, workspace: world.workspace.id,

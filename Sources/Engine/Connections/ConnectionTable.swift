@@ -230,20 +230,20 @@ extension ConnectionTable {
     if self[connection].phase == .finished && self[connection].outbox.isEmpty { doom(connection) }
   }
 
-  /// The socket is full, and `rest` waits for `writable`. A connection whose output waits is not
-  /// read.
+  /// The socket is full, and `rest` of what `collect` gave waits for `writable`. A connection whose
+  /// output waits is not read. Without effect while the socket is full, since `collect` then gives
+  /// nothing: sealed bytes of TLS have failed to leave once more.
   public mutating func blocked(
     _ connection: ConnectionIndex, rest: ArraySlice<UInt8>, now: Instant
   ) {
+    guard !self[connection].socket.isBlocked else { return }
     self[outbox: connection].removeAll(keepingCapacity: true)
     self[outbox: connection].append(contentsOf: rest)
     // They are collected again.
     self[connection].traffic.bytesOut &-= UInt64(rest.count)
-    if !self[connection].socket.isBlocked {
-      self[connection].stopHolds()
-      self[connection].socket.isBlocked = true
-      self[connection].socket.blockedSince = now
-    }
+    self[connection].stopHolds()
+    self[connection].socket.isBlocked = true
+    self[connection].socket.blockedSince = now
     if isOpen(connection) { setPaused(connection, true) }
   }
 
