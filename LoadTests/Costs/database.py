@@ -12,6 +12,7 @@ import argparse
 import os
 import signal
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -45,6 +46,8 @@ def write(stage, login, count):
         streams[0].send(command(visitor["session"], "x" * 128))
         streams[0].take_marks(ack=1, message=1)
         streams[1].take_marks(message=1)
+        # A connection may send 20 messages a second.
+        time.sleep(0.05)
     found = stage.cluster.query(WRITER.format(login))
     if len(found) != 1:
         raise SystemExit(f"not one process of {login} stores messages, but {found}")
