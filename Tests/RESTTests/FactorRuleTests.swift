@@ -67,7 +67,7 @@ import Testing
     async let held = world.database.perform { connection -> Bool in
       do {
         _ = try connection.run(
-          Query("SELECT set_config('application_name', $1, false)", [.uuid(workspace)]))
+          Query("SELECT set_config('application_name', $1::uuid::text, false)", [.uuid(workspace)]))
         _ = try connection.run(Query("BEGIN"))
         _ = try connection.run(Query(FactorRuleTests.lock, [.uuid(workspace)]))
         var tries = 0
@@ -115,7 +115,7 @@ import Testing
   /// A change that waits for the row's holder, which has the workspace's name.
   private static let changing: SQL = """
     SELECT 1 FROM pg_stat_activity holder, pg_stat_activity change
-    WHERE holder.application_name = $1::text AND holder.pid = ANY (pg_blocking_pids(change.pid))
+    WHERE holder.application_name = $1::uuid::text AND holder.pid = ANY (pg_blocking_pids(change.pid))
     """
   /// A removal that waits for a change, which waits for this connection.
   private static let removing: SQL = """
