@@ -115,7 +115,8 @@ import Testing
   /// A change that waits for the row's holder, which has the workspace's name.
   private static let changing: SQL = """
     SELECT 1 FROM pg_stat_activity holder, pg_stat_activity change
-    WHERE holder.application_name = $1::uuid::text AND holder.pid = ANY (pg_blocking_pids(change.pid))
+    WHERE holder.application_name = $1::uuid::text
+      AND holder.pid = ANY (pg_blocking_pids(change.pid))
     """
   /// A removal that waits for a change, which waits for this connection.
   private static let removing: SQL = """
