@@ -52,16 +52,23 @@ public final class Pooler {
   public func lead(to database: String) throws {
     try configure(database: database)
     // Not by SIGHUP, which a process may have inherited as ignored.
-    // Its console has the simple query protocol only, so not by a connection of ours.
-    let reload = Process()
-    reload.executableURL = URL(filePath: "/usr/bin/env")
-    reload.arguments = [
-      "psql", "--no-psqlrc", "--quiet", "--command", "RELOAD",
+    guard try obeys("RELOAD") else { throw Failure(description: "RELOAD is refused") }
+  }
+
+  /// Whether the pooler's console accepts a command. It has the simple query protocol only, so not
+  /// by a connection of ours.
+  private func obeys(_ command: String) throws -> Bool {
+    let program = Process()
+    program.executableURL = URL(filePath: "/usr/bin/env")
+    program.arguments = [
+      "psql", "--no-psqlrc", "--quiet", "--command", command,
       "postgresql:///pgbouncer?host=\(folder)&port=6432&user=chirrup",
     ]
-    try reload.run()
-    reload.waitUntilExit()
-    guard reload.terminationStatus == 0 else { throw Failure(description: "RELOAD is refused") }
+    program.standardError = FileHandle.nullDevice
+    program.standardOutput = FileHandle.nullDevice
+    try program.run()
+    program.waitUntilExit()
+    return program.terminationStatus == 0
   }
 
   private func configure(database: String) throws {
@@ -89,7 +96,7 @@ public final class Pooler {
     }
   }
 
-  /// Returns when it listens.
+  /// Returns when it answers: its socket is in the folder a moment before it listens.
   public func start() throws {
     let program = Process()
     program.executableURL = URL(filePath: "/usr/bin/env")
@@ -100,7 +107,7 @@ public final class Pooler {
     program.standardOutput = FileHandle.nullDevice
     try program.run()
     process = program
-    while !FileManager.default.fileExists(atPath: "\(folder)/.s.PGSQL.6432") {
+    while try !obeys("SHOW VERSION") {
       guard program.isRunning else {
         throw Failure(description: "pgbouncer does not start; is the package installed? \(log)")
       }
