@@ -35,7 +35,8 @@ public final class Workers: Database, @unchecked Sendable {
 
   private let owner: String
 
-  /// Connects before the threads start: without a connection a caller would wait for ever.
+  /// - Throws: if a connection fails. A thread that connected for itself could only end, and the
+  ///   callers would wait without an end.
   init(url: String, owner: String, count: Int) throws {
     self.owner = owner
     for _ in 0..<count {

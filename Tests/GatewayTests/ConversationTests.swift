@@ -1,5 +1,4 @@
 import Kernel
-import Postgres
 import Primitives
 import Testing
 
@@ -73,15 +72,7 @@ struct ConversationTests {
     let visit = try gateway.visitor()
     let count = 400
     // More than memory keeps of a session, in messages so long that a page holds few.
-    try gateway.run(
-      Query(
-        """
-        INSERT INTO chats (id, workspace_id, session_id, seq, role, content, content_hash)
-        SELECT gen_random_uuid(), $1, $2, n, 'visitor', repeat('x', 16000), sha256('x')
-        FROM generate_series(1, 400) AS n
-        """, [.uuid(gateway.workspace), .uuid(visit.session)]))
-    try gateway.run(
-      Query("UPDATE chat_sessions SET last_seq = 400 WHERE id = $1", [.uuid(visit.session)]))
+    try gateway.fill(visit.session, count: count)
     let client = try SocketClient(port: gateway.port)
     let begin = SystemClock.now()
     try client.say(

@@ -171,6 +171,20 @@ final class RunningGateway {
 
   func ask(_ query: Query) throws -> Rows { try connection.run(query) }
 
+  /// Stores `count` messages of 16 kB in a session. Each begins with its number.
+  func fill(_ session: Identifier, count: Int) throws {
+    try run(
+      Query(
+        """
+        WITH lines AS (
+          INSERT INTO chats (id, workspace_id, session_id, seq, role, content, content_hash)
+          SELECT gen_random_uuid(), $1, $2, n, 'visitor', n || repeat('x', 16000), sha256('x')
+          FROM generate_series(1, $3::int) AS n
+        )
+        UPDATE chat_sessions SET last_seq = $3::int WHERE id = $2
+        """, [.uuid(workspace), .uuid(session), .text("\(count)")]))
+  }
+
   /// The bodies of a session's log in PostgreSQL.
   func stored(_ session: Identifier) throws -> [(seq: Int64, body: String)] {
     let rows = try connection.run(

@@ -23,6 +23,8 @@ struct ShutOutTests {
     static let threads = 8
     /// The number of connections that begin after the response.
     static let lateCount = 200
+    /// Milliseconds until all threads have been welcomed once.
+    static let triesMax = 300_000
 
     let ports: [UInt16]
     let token: String
@@ -119,9 +121,14 @@ struct ShutOutTests {
     let threads = try (0..<Attack.threads).map { number in
       Held(try Thread.spawn(name: "intruder") { attack.run(number) })
     }
-    // Keeps the thread: beside other tests a task may wait longer for one than the heartbeat's
-    // timeout, and the old clients do not read.
-    while attack.earlyWelcomed.load(ordering: .relaxed) < Attack.threads { usleep(1_000) }
+    // This wait keeps the thread: beside other tests a task may wait longer for one than the
+    // heartbeat's timeout, and the old clients do not read.
+    var tries = 0
+    while attack.earlyWelcomed.load(ordering: .relaxed) < Attack.threads, tries < Attack.triesMax {
+      tries += 1
+      usleep(1_000)
+    }
+    #expect(tries < Attack.triesMax, "\(way): no early connection was welcomed")
 
     let answer = try gateway.call(
       method, path, token: way == .loggedOut ? token : admin, body)

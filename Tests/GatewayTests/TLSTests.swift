@@ -1,7 +1,6 @@
 import Foundation
 import Kernel
 import OpenSSL
-import Postgres
 import Primitives
 import REST
 import Settings
@@ -94,16 +93,7 @@ struct TLSTests {
     defer { gateway.stop() }
     let visit = try gateway.visitor()
     let count = 300
-    try gateway.run(
-      Query(
-        """
-        WITH lines AS (
-          INSERT INTO chats (id, workspace_id, session_id, seq, role, content, content_hash)
-          SELECT gen_random_uuid(), $1, $2, n, 'visitor', n || repeat('x', 16000), sha256('x')
-          FROM generate_series(1, $3::int) AS n
-        )
-        UPDATE chat_sessions SET last_seq = $3::int WHERE id = $2
-        """, [.uuid(gateway.workspace), .uuid(visit.session), .text("\(count)")]))
+    try gateway.fill(visit.session, count: count)
     let clerk = try SocketClient(port: gateway.port)
     try clerk.say(
       #"{"type":"hello","ref":1,"token":"\#(try gateway.operatorToken())","#
@@ -117,7 +107,8 @@ struct TLSTests {
     // The first message arrives, and then nothing more is read until the clerk has stopped typing:
     // output for the visitor's connection that is no message of the log.
     _ = try visitor.hear(#""type":"message""#)
-    // Keeps the thread: beside other tests a task may wait for one until the visitor is silent.
+    // The pause keeps the thread: beside other tests a task may wait longer for one than the
+    // heartbeat's timeout, and the visitor does not read.
     for turn in 0..<100 {
       try clerk.say(
         #"{"type":"typing","session":"\#(visit.session)","active":\#(turn % 2 == 0)}"#)

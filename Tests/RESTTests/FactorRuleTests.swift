@@ -66,9 +66,9 @@ import Testing
     // the change.
     async let held = world.database.perform { connection -> Bool in
       do {
-        _ = try connection.run(
-          Query("SELECT set_config('application_name', $1::uuid::text, false)", [.uuid(workspace)]))
         _ = try connection.run(Query("BEGIN"))
+        _ = try connection.run(
+          Query("SELECT set_config('application_name', $1::uuid::text, true)", [.uuid(workspace)]))
         _ = try connection.run(Query(FactorRuleTests.lock, [.uuid(workspace)]))
         var tries = 0
         while try connection.run(Query(FactorRuleTests.removing)).isEmpty, tries < 6_000 {
@@ -76,7 +76,6 @@ import Testing
           _ = try connection.run(Query("SELECT pg_sleep(0.05)"))
         }
         _ = try connection.run(Query("COMMIT"))
-        _ = try connection.run(Query("RESET application_name"))
         return tries < 6_000
       } catch {
         return false
