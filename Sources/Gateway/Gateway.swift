@@ -184,9 +184,11 @@ public enum Gateway {
   }
 
   /// Descriptors besides those of clients: PostgreSQL, webhooks and the log; `ExpensiveReaders`;
-  /// and each loop's epoll, mailbox, listeners and connections to PostgreSQL.
+  /// the sockets of `admin_listen`; and each loop's epoll, mailbox, listeners and connections to
+  /// PostgreSQL.
   public static func ownDescriptors(_ settings: Settings) -> Int {
     114 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
+      + (settings.adminListen.isEmpty ? 0 : Admission.adminSocketsMax)
   }
 
   /// Connections to PostgreSQL: a writer and a reader of each loop, `ExpensiveReaders`, and one of

@@ -83,7 +83,7 @@ public struct QueryConnection: ~Copyable {
   /// register it again.
   public private(set) var registration: UInt32 = 0
 
-  /// The number of times LISTEN succeeded; notifications before each may have been missed.
+  /// Changes when notifications may have been missed, see `Notifications`.
   public var listens: Int { notifications.listens }
   /// Whether notifications are received. Never through a pooler, which has no permanent sessions.
   public var isListening: Bool { notifications.isListening }
@@ -151,6 +151,8 @@ public struct QueryConnection: ~Copyable {
 
   /// The payload of the next notification.
   public mutating func takeNotification() -> String? { notifications.next() }
+
+  public var hasNotifications: Bool { !notifications.isEmpty }
 
   /// Reconnects, because another database was reached than the expected one.
   public mutating func reconnect(now: Instant) {

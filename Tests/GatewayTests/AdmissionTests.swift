@@ -34,6 +34,18 @@ struct AdmissionTests {
     #expect(admission.count == 2)
   }
 
+  @Test("a full gateway admits sockets of the admin listener, up to a limit of their own")
+  func admin() {
+    let admission = make { $0.limits.connections = 1 }
+    #expect([admission.enter(), admission.enter()] == [.admitted, .full])
+    let decisions = (0...Admission.adminSocketsMax).map { _ in admission.enter(isAdmin: true) }
+    #expect(decisions.dropLast().allSatisfy { $0 == .admitted })
+    #expect(decisions.last == .full)
+    #expect(admission.count == 1)
+    admission.leave(Admission.Permit(), isAdmin: true)
+    #expect([admission.enter(), admission.enter(isAdmin: true)] == [.full, .admitted])
+  }
+
   @Test("each address has its own limit; an IPv6 /64 counts as one address")
   func perAddress() throws {
     let admission = make()

@@ -75,6 +75,24 @@ struct LimitTests {
     while try !answer(gateway, handshake()).text.hasPrefix("HTTP/1.1 101 ") { continue }
   }
 
+  @Test("the metrics of a full gateway can be read")
+  func admin() async throws {
+    let gateway = try await RunningGateway {
+      $0.limits.connections = 1
+      $0.adminListen = [ListenAddress(host: "127.0.0.1", port: 0)]
+    }
+    defer { gateway.stop() }
+    let only = try answer(gateway, handshake())
+    let refused = try RawClient(port: gateway.port).readToEnd()
+    #expect(refused.hasPrefix("HTTP/1.1 503 "))
+    for path in ["/metrics", "/readyz"] {
+      let client = try RawClient(port: gateway.adminPort)
+      try client.send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+      #expect(try client.readToEnd().hasPrefix("HTTP/1.1 200 "), "\(path)")
+    }
+    #expect(only.text.hasPrefix("HTTP/1.1 101 "))
+  }
+
   @Test("a forwarded address counts from a trusted proxy only (faults H27)")
   func forwarded() async throws {
     let gateway = try await RunningGateway {

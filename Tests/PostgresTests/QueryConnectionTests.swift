@@ -1,7 +1,8 @@
 import Glibc
-import Postgres
 import Primitives
 import Testing
+
+@testable import Postgres
 
 @Suite struct QueryConnectionTests {
   let database: TestDatabase
@@ -213,5 +214,28 @@ import Testing
     let answers = try drive(&connection) { $1.count == 2 }
     #expect(try answers[1]?.get().count == 400)
     #expect(try answers[2]?.get().int(0, 0) == 4_000_000)
+  }
+
+  @Test func `notifications that nobody takes are bounded, and the loss is a new subscription`()
+    throws
+  {
+    var connection = QueryConnection(url: database.url, listen: "LISTEN waiting")
+    _ = try drive(&connection) { connection, _ in connection.listens == 1 }
+    let count = Int64(Notifications.waitingMax)
+    let announce = Query(
+      "SELECT count(pg_notify('waiting', n::text)::text) FROM generate_series(1, $1::bigint) AS n",
+      [.int(count)])
+    let other = try database.connect()
+    try other.run(announce)
+    try other.run(Query("SELECT pg_notify('waiting', 'last')::text"))
+    _ = try drive(&connection) { connection, _ in connection.listens == 2 }
+    let isEmpty = !connection.hasNotifications
+    #expect(isEmpty, "all are dropped, the last one too")
+    try other.run(Query("SELECT pg_notify('waiting', 'next')::text"))
+    _ = try drive(&connection) { connection, _ in connection.hasNotifications }
+    let next = connection.takeNotification()
+    #expect(next == "next")
+    let listens = connection.listens
+    #expect(listens == 2)
   }
 }

@@ -109,30 +109,31 @@ struct Acceptor {
     _ sockets: inout SocketTable, _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics,
     _ turn: Turn
   ) {
-    let isSecure = kind == .secure
-    var decision = context.admission.enter()
+    let (isSecure, isAdmin) = (kind == .secure, kind == .admin)
+    var decision = context.admission.enter(isAdmin: isAdmin)
     guard decision == .admitted else {
       metrics.faults.count(.connect, AdmissionRefusal(decision).reason)
       if !isSecure { refuse(descriptor, decision, turn) }
       return
     }
     var caller = Caller(peer: peer)
-    let isProxy = kind != .admin && rules.proxies.sendsHeader(peer.ip)
+    let isProxy = !isAdmin && rules.proxies.sendsHeader(peer.ip)
     if !isProxy { decision = context.admission.enter(peer.ip, &caller.permit, now: turn.now) }
     guard decision == .admitted else {
       metrics.faults.count(.connect, AdmissionRefusal(decision).reason)
       // A TLS client could not read a plain response.
       guard !isSecure, refusedCount < Acceptor.refusedMax else {
-        context.admission.leave(caller.permit)
+        context.admission.leave(caller.permit, isAdmin: isAdmin)
         if !isSecure { refuse(descriptor, decision, turn) }
         return
       }
-      let socket = ClientSocket(descriptor: descriptor, caller: caller, now: turn.now)
+      var socket = ClientSocket(descriptor: descriptor, caller: caller, now: turn.now)
+      socket.isAdmin = isAdmin
       if let id = insert(socket, &sockets, epoll) { refuse(id.index, decision, &sockets, turn) }
       return
     }
     var socket = ClientSocket(descriptor: descriptor, caller: caller, now: turn.now)
-    socket.isAdmin = kind == .admin
+    socket.isAdmin = isAdmin
     if isSecure {
       socket.startsTLS = true
       socket.interest = TLSDriver.helloInterest
@@ -151,9 +152,9 @@ struct Acceptor {
   func insert(
     _ socket: consuming ClientSocket, _ sockets: inout SocketTable, _ epoll: borrowing Epoll
   ) -> SocketID? {
-    let permit = socket.caller.permit
+    let (permit, isAdmin) = (socket.caller.permit, socket.isAdmin)
     guard let id = sockets.insert(socket, epoll) else {
-      context.admission.leave(permit)
+      context.admission.leave(permit, isAdmin: isAdmin)
       return nil
     }
     return id
@@ -162,7 +163,7 @@ struct Acceptor {
   /// Releases what was counted for a socket that has left the table.
   mutating func noteClosed(_ socket: borrowing ClientSocket) {
     if socket.isRefused { refusedCount -= 1 }
-    context.admission.leave(socket.caller.permit)
+    context.admission.leave(socket.caller.permit, isAdmin: socket.isAdmin)
   }
 
   // MARK: Refusals

@@ -7,6 +7,10 @@ import Synchronization
 /// All loops share it. Its locks are taken when a connection opens, says hello and closes, never
 /// for a message.
 final class Admission: Sendable {
+  /// Sockets of `admin_listen`. They have places of their own, so that metrics and readiness of a
+  /// full gateway can be read.
+  static let adminSocketsMax = 32
+
   enum ConnectionDecision: Equatable {
     case admitted
     /// The gateway has as many connections as it may have.
@@ -39,6 +43,7 @@ final class Admission: Sendable {
 
   private let rules: Mutex<Rules>
   private let total = Atomic<Int>(0)
+  private let adminSockets = Atomic<Int>(0)
   private let handshakes = Mutex(Handshakes())
   private let addresses = Mutex(Tally())
   private let visitors = Mutex(Tally())
@@ -77,10 +82,14 @@ final class Admission: Sendable {
   func isExempt(_ address: IPAddress) -> Bool { rules.withLock { $0.exempt.contains(address) } }
 
   /// Counts a new socket, which is not related to a client yet.
-  func enter() -> ConnectionDecision {
-    let count = total.add(1, ordering: .relaxed).newValue
-    guard count > most(\.connections) else { return .admitted }
-    total.subtract(1, ordering: .relaxed)
+  func enter(isAdmin: Bool = false) -> ConnectionDecision {
+    guard isAdmin else { return add(to: total, most: most(\.connections)) }
+    return add(to: adminSockets, most: Admission.adminSocketsMax)
+  }
+
+  private func add(to count: borrowing Atomic<Int>, most: Int) -> ConnectionDecision {
+    guard count.add(1, ordering: .relaxed).newValue > most else { return .admitted }
+    count.subtract(1, ordering: .relaxed)
     return .full
   }
 
@@ -164,14 +173,18 @@ final class Admission: Sendable {
   }
 
   /// Releases everything that was counted for a connection.
-  func leave(_ permit: Permit) {
-    total.subtract(1, ordering: .relaxed)
+  func leave(_ permit: Permit, isAdmin: Bool = false) {
+    if isAdmin {
+      adminSockets.subtract(1, ordering: .relaxed)
+    } else {
+      total.subtract(1, ordering: .relaxed)
+    }
     if permit.address != .none { addresses.withLock { $0.remove(permit.address) } }
     if permit.visitor != .none { visitors.withLock { $0.remove(permit.visitor) } }
     if permit.workspace != .none { workspaces.withLock { $0.remove(permit.workspace) } }
   }
 
-  /// Counted sockets.
+  /// Counted sockets of clients.
   var count: Int { total.load(ordering: .relaxed) }
   /// TLS handshakes in progress in all loops.
   var handshakeCount: Int { handshakes.withLock { $0.count } }

@@ -56,18 +56,21 @@ extension EventLoop {
   }
 
   private mutating func takePeerChanges() {
-    for change in peers.takeChanges(&store) {
-      switch change {
-      case .hello: context.peers.note(exist: true)
-      case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
-      case .revocation: revocations.feed.announce(&store, now: turn.now)
-      case .session(let change): engine.changed(change.session, of: change.workspace)
-      case .signals(let sealed, let gateway):
-        for signal in context.peers.seal.signals(in: sealed, from: gateway) {
-          signal.deliver(to: &engine, from: gateway)
+    repeat {
+      guard let changes = peers.nextChanges(&store) else { return }
+      for change in changes {
+        switch change {
+        case .hello: context.peers.note(exist: true)
+        case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
+        case .revocation: revocations.feed.announce(&store, now: turn.now)
+        case .session(let change): engine.changed(change.session, of: change.workspace)
+        case .signals(let sealed, let gateway):
+          for signal in context.peers.seal.signals(in: sealed, from: gateway) {
+            signal.deliver(to: &engine, from: gateway)
+          }
+        case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .queueMoved))
         }
-      case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .queueMoved))
       }
-    }
+    } while !turn.isOver(.store)
   }
 }

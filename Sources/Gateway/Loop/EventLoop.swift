@@ -133,7 +133,7 @@ struct EventLoop: ~Copyable {
 
   /// Work of this turn was left to the next one.
   private var hasLeftOver: Bool {
-    !mail.isEmpty || output.hasLeft || store.hasAnswers || sockets.hasDoomed
+    !mail.isEmpty || output.hasLeft || store.hasLeft || sockets.hasDoomed
   }
 
   private mutating func beginTurn() {

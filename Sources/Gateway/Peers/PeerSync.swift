@@ -99,18 +99,15 @@ struct PeerSync {
 
   // MARK: From the other gateways
 
-  /// The changes announced since the last turn. The first loop receives them for all.
-  mutating func takeChanges(_ store: inout StoreDriver) -> [PeerChange] {
+  /// The changes of the next notification; nil if none is left. The first loop receives them for
+  /// all.
+  mutating func nextChanges(_ store: inout StoreDriver) -> [PeerChange]? {
     peers.note(isListening: store.isListening)
-    var changes: [PeerChange] = []
-    if store.subscriptionCount != subscriptionCount {
+    guard store.subscriptionCount == subscriptionCount else {
       subscriptionCount = store.subscriptionCount
-      changes.append(.everything)
+      return [.everything]
     }
-    while let payload = store.takeNotification() {
-      changes += PeerNotifier.changes(in: payload, as: peers.id)
-    }
-    return changes
+    return store.takeNotification().map { PeerNotifier.changes(in: $0, as: peers.id) }
   }
 
   mutating func requestScan(now: Instant) { scan.next = now }

@@ -202,8 +202,8 @@ struct StoreDriver: ~Copyable {
 
   var pendingQueries: Int { queries.count }
 
-  /// Whether answers are left for which the last turn had no time.
-  var hasAnswers: Bool { reader.hasAnswers }
+  /// Whether answers or notifications are left for which the last turn had no time.
+  var hasLeft: Bool { reader.hasAnswers || reader.hasNotifications }
 
   /// Whether the next turn can send reads of the engine.
   func isReadDue(_ engine: borrowing Engine) -> Bool {
