@@ -64,7 +64,7 @@ struct EventLoop: ~Copyable {
     logger[metadataKey: "loop"] = .stringConvertible(index)
     self.logger = logger
     let connectionsMax = context.rules.connectionsMax
-    sockets = SocketTable(limit: connectionsMax, logger: logger)
+    sockets = SocketTable(limit: connectionsMax + Admission.adminSocketsMax, logger: logger)
     acceptor = Acceptor(context, listeners, logger)
     tls = TLSDriver(context.certificates?.first, context.admission)
     http = HTTPServer(context, loop: index)

@@ -37,7 +37,7 @@ extension LoopRules {
     loop.acceptor.use(self)
     loop.http.use(self)
     loop.engine.quotas = quotas
-    loop.sockets.raise(limit: connectionsMax)
+    loop.sockets.raise(limit: connectionsMax + Admission.adminSocketsMax)
     loop.engine.connections.raise(limit: connectionsMax)
     loop.store.use(url: databaseURL, now: loop.turn.now)
   }
