@@ -31,8 +31,7 @@ primary_stops() {
 end_primary() {
   local status=$?
   [ ! -e "$primary/data/postmaster.pid" ] || primary_stops || true
-  (exit $status)
-  clean_up
+  clean_up $status
 }
 
 standby_takes_over() {

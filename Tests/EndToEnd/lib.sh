@@ -187,8 +187,9 @@ stop_cluster() {
     --pgdata "$cluster/data")
 }
 
+# clean_up [STATUS]: ends with the status, by default that of the last command.
 clean_up() {
-  local status=$? pid
+  local status=${1:-$?} pid
   trap - EXIT
   for pid in "${pids[@]:-}"; do end "$pid" TERM 20; done
   if [ -n "$cluster" ] && [ -e "$cluster/data/postmaster.pid" ]; then
