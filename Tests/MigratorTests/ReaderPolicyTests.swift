@@ -113,7 +113,7 @@ import Testing
       #expect(found.first?.contains("what it inherits: table tariffs. A superuser") == true)
       #expect(try server.number("SELECT has_table_privilege('app', 'tariffs', 'SELECT')::int") == 1)
       let checks = try migrator.verify()
-      #expect(checks.allSatisfy(\.passed))
+      #expect(checks.filter { !$0.passed } == [])
       #expect(checks.contains { $0.figures.contains("it inherits chirrup_reader, which costs") })
       try migrator.down(to: ReaderPolicyTests.before)
       try server.execute(script: "GRANT SELECT ON tariffs TO chirrup_gateway")
@@ -156,11 +156,13 @@ import Testing
       #expect(found.count == 1)
       #expect(found.first?.contains("can change this. A superuser mends it: ") == true)
       // The readers' policies bind the readers alone in any case.
-      #expect(try migrator.verify().allSatisfy(\.passed))
+      #expect(try migrator.verify().filter { !$0.passed } == [])
       let statement = try #require(found.first?.split(separator: "A superuser mends it: ").last)
       try server.execute(script: String(statement))
       #expect(try server.number(ReaderPolicyTests.inherits) == 0)
-      #expect(try migrator.verify().allSatisfy { $0.passed && !$0.figures.contains("inherits") })
+      let checks = try migrator.verify()
+      #expect(checks.filter { !$0.passed } == [])
+      #expect(!checks.contains { $0.figures.contains("inherits") })
     }
   }
 }
