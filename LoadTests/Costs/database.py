@@ -24,7 +24,7 @@ FEW, MANY = 60, 160
 LOGINS = {"a superuser": "chirrup", "an unbound login": "chirrup_free", "a bound login": "chirrup_app"}
 ROLES = """
 CREATE ROLE chirrup_reader NOLOGIN;
-CREATE ROLE chirrup_gateway NOLOGIN IN ROLE chirrup_reader;
+CREATE ROLE chirrup_gateway NOLOGIN NOINHERIT IN ROLE chirrup_reader;
 CREATE ROLE chirrup_app LOGIN IN ROLE chirrup_gateway;
 CREATE ROLE chirrup_free LOGIN BYPASSRLS IN ROLE chirrup_gateway;
 """

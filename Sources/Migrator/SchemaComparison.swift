@@ -204,7 +204,9 @@ extension Migrator {
     UNION ALL
     SELECT 'policy', relname, polname, concat(polcmd, ' ',
       replace(pg_get_expr(polqual, polrelid), prefix, ''), ' ',
-      replace(pg_get_expr(polwithcheck, polrelid), prefix, ''))
+      replace(pg_get_expr(polwithcheck, polrelid), prefix, ''), ' TO ', (
+        SELECT string_agg(CASE role WHEN 0 THEN 'PUBLIC' ELSE role::regrole::text END, ', ')
+        FROM unnest(polroles) AS role))
     FROM tables t JOIN pg_policy ON polrelid = t.oid
     UNION ALL
     SELECT 'function', proname, '', '' FROM pg_proc JOIN schema s ON pronamespace = s.oid

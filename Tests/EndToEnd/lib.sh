@@ -168,7 +168,7 @@ create_cluster() {
 # create_login URL: the login of a gateway that owns nothing, before the first migration.
 create_login() {
   psql --no-psqlrc --quiet --command 'CREATE ROLE chirrup_reader NOLOGIN;
-    CREATE ROLE chirrup_gateway NOLOGIN IN ROLE chirrup_reader;
+    CREATE ROLE chirrup_gateway NOLOGIN NOINHERIT IN ROLE chirrup_reader;
     CREATE ROLE chirrup_app LOGIN IN ROLE chirrup_gateway' "$1"
 }
 

@@ -6,7 +6,10 @@ folder=$(dirname "$0")
 
 new_folder
 create_cluster
-start_gateway
+create_login "$database"
+# A login that owns nothing, as is recommended.
+place=(--database-url "${database/chirrup@/chirrup_app@}")
+CHIRRUP_MIGRATIONS_URL=$database start_gateway
 sql() { psql --no-psqlrc --quiet --tuples-only --no-align "$@" "$database"; }
 # exits CODE COMMAND…
 exits() {
@@ -24,6 +27,7 @@ check "list of an empty quarantine: 0" exits 0 quarantine list --json
 check "three of a conversation's messages are rejected, the others stored in order" \
   "$python" "$folder/client_poison.py" "ws://127.0.0.1:$port/api/v1/ws" "$(token visitor)" "$work/ids"
 check "they are in quarantine" await 10 "three rows" kept 3
+check "… and PostgreSQL refused the gateway nothing" is_unrefused
 check "… and counted" await 10 "the counter" counted 3
 is_shown() { curl --silent "$url/metrics" | grep -q '^chirrup_quarantine_messages 3$'; }
 check "… also those that are there" await 60 "the number in /metrics" is_shown

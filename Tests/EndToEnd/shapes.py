@@ -351,8 +351,8 @@ def main():
     world = World(options.server, options.chirrup, options.owner)
     if options.owner:
         # As config/DATABASE.md asks of a superuser, where the owner may create no roles.
-        world.psql("postgres", script="CREATE ROLE chirrup_reader NOLOGIN; CREATE ROLE chirrup_gateway NOLOGIN; "
-                                      "GRANT chirrup_reader TO chirrup_gateway;")
+        world.psql("postgres", script="CREATE ROLE chirrup_reader NOLOGIN; "
+                                      "CREATE ROLE chirrup_gateway NOLOGIN NOINHERIT IN ROLE chirrup_reader;")
     names = options.shape or sorted(f[:-4] for f in os.listdir(LEGACY + "/shapes") if f.endswith(".sql"))
     trials = [Trial(world, Shape(name, options.owner), options.kills, options.every) for name in names]
     began = time.monotonic()

@@ -10,7 +10,7 @@ public enum Roles {
         DO $$ BEGIN
           IF to_regrole('chirrup_reader') IS NULL THEN CREATE ROLE chirrup_reader NOLOGIN; END IF;
           IF to_regrole('chirrup_gateway') IS NULL THEN
-            CREATE ROLE chirrup_gateway LOGIN IN ROLE chirrup_reader;
+            CREATE ROLE chirrup_gateway LOGIN NOINHERIT IN ROLE chirrup_reader;
           END IF;
           COMMENT ON ROLE chirrup_reader IS NULL;
           COMMENT ON ROLE chirrup_gateway IS NULL;

@@ -9,7 +9,12 @@ import Testing
 /// rows keep their order, and a separate statement writes the rejected row into the quarantine.
 @Suite struct QuarantineTests {
   let database: TestDatabase
-  init() throws { database = try TestDatabase() }
+  /// The login of a gateway, which writes the quarantine.
+  let gateway: BlockingConnection
+  init() throws {
+    database = try TestDatabase()
+    gateway = try BlockingConnection(database.url)
+  }
 
   private func append(
     _ fill: (inout Batch) -> Void
@@ -89,7 +94,7 @@ import Testing
     #expect(quarantined.rows.map(\.record.id) == (poison.state == nil ? [] : [ids[99]]))
     #expect(quarantined.rows.map(\.refusal.state.code) == (poison.state.map { [$0] } ?? []))
     for row in quarantined.rows {
-      let rows = try database.sql.run(Quarantine.storeQuery(row))
+      let rows = try gateway.run(Quarantine.storeQuery(row))
       #expect(rows.affected == 1)
     }
     let rows = try kept()
@@ -163,7 +168,7 @@ import Testing
       }
       #expect(outcomes.map(\.verdict) == [.rejected, .rejected])
       #expect(quarantined.rows.count == 1)
-      for row in quarantined.rows { try database.sql.run(Quarantine.storeQuery(row)) }
+      for row in quarantined.rows { try gateway.run(Quarantine.storeQuery(row)) }
       let rows = try kept()
       #expect(rows.count == 1)
       #expect(rows.int(0, 2) == Int64(round))
@@ -175,15 +180,15 @@ import Testing
         FROM workspaces, generate_series(2, \(Quarantine.rowsPerWorkspace))
         """)
     let other = try append { $0.add(session, body: [0x00]) }.quarantined
-    #expect(try database.sql.run(Quarantine.storeQuery(other.rows[0])).affected == 0)
+    #expect(try gateway.run(Quarantine.storeQuery(other.rows[0])).affected == 0)
     let again = try append { $0.add(session, id: id, body: [0x00]) }.quarantined
-    #expect(try database.sql.run(Quarantine.storeQuery(again.rows[0])).affected == 1)
+    #expect(try gateway.run(Quarantine.storeQuery(again.rows[0])).affected == 1)
     #expect(
       try database.count("SELECT count(*) FROM quarantine") == Int64(Quarantine.rowsPerWorkspace))
     // A deleted workspace keeps no quarantined rows.
     try database.sql.execute(script: "DELETE FROM workspaces")
     #expect(try database.count("SELECT count(*) FROM quarantine") == 0)
-    #expect(try database.sql.run(Quarantine.storeQuery(other.rows[0])).affected == 0)
+    #expect(try gateway.run(Quarantine.storeQuery(other.rows[0])).affected == 0)
   }
 
   @Test func `the poison rows of a batch are stored up to a limit, and the excess is counted`()
@@ -212,8 +217,8 @@ import Testing
         SELECT id, gen_random_uuid(), gen_random_uuid(), 'visitor', 'text', '22021', 'x',
           now() - n * interval '1 day' FROM workspaces, generate_series(26, 35) n
         """)
-    #expect(try database.sql.run(Quarantine.forgetQuery(limit: 3)).affected == 3)
-    #expect(try database.sql.run(Quarantine.forgetQuery(limit: 1_000)).affected == 3)
+    #expect(try gateway.run(Quarantine.forgetQuery(limit: 3)).affected == 3)
+    #expect(try gateway.run(Quarantine.forgetQuery(limit: 1_000)).affected == 3)
     #expect(try database.count("SELECT count(*) FROM quarantine") == 4)
   }
 }

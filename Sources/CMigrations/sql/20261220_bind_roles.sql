@@ -1,5 +1,6 @@
 -- Row security on every table, forced on the owner too; the gateway's role owns nothing, analysts read one workspace.
 -- parent: 20261218_describe_logins
+-- was: be95b01ebd902dce
 -- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 -- loses: which workspace each analyst's login may read
 --
@@ -9,29 +10,30 @@
 DO $$
 BEGIN
   IF to_regrole('chirrup_gateway') IS NULL THEN
-    CREATE ROLE chirrup_gateway NOLOGIN;
+    CREATE ROLE chirrup_gateway NOLOGIN NOINHERIT;
     COMMENT ON ROLE chirrup_gateway IS 'Made by Chirrup: gateways log in as a member of it.';
   END IF;
 EXCEPTION
   WHEN duplicate_object OR unique_violation THEN NULL;
   WHEN insufficient_privilege THEN
     RAISE NOTICE 'The role chirrup_gateway could not be created, so the gateway needs the owner of the tables as its '
-      'user. A superuser mends it: CREATE ROLE chirrup_gateway NOLOGIN; GRANT chirrup_reader TO chirrup_gateway; '
-      'GRANT chirrup_gateway TO %; and then: chirrup migrate repair --yes', quote_ident(current_user);
+      'user. A superuser mends it: CREATE ROLE chirrup_gateway NOLOGIN NOINHERIT; GRANT chirrup_reader TO '
+      'chirrup_gateway; GRANT chirrup_gateway TO %; and then: chirrup migrate repair --yes', quote_ident(current_user);
 END
 $$;
 
--- Membership of the gateway in the readers' role, and of the owner in the gateway's, since row security binds both.
+-- Membership of the gateway in the readers' role, which it only changes into, and of the owner in the gateway's, since
+-- row security binds both.
 DO $$
 DECLARE
   item record;
 BEGIN
   FOR item IN
-    SELECT * FROM (VALUES ('chirrup_reader', 'chirrup_gateway'), ('chirrup_gateway', current_user::text))
-      AS t (given, receiver)
+    SELECT * FROM (VALUES ('chirrup_reader', 'chirrup_gateway', 'MEMBER'),
+      ('chirrup_gateway', current_user::text, 'USAGE')) AS t (given, receiver, kind)
     WHERE to_regrole(given) IS NOT NULL AND to_regrole(receiver) IS NOT NULL
       AND NOT EXISTS (SELECT FROM pg_roles WHERE rolname = receiver AND rolsuper)
-      AND NOT pg_has_role(receiver, given, 'USAGE')
+      AND NOT pg_has_role(receiver, given, kind)
   LOOP
     BEGIN
       EXECUTE format('GRANT %I TO %I', item.given, item.receiver);

@@ -11,9 +11,14 @@ DECLARE
   name text;
 BEGIN
   FOREACH name IN ARRAY ARRAY['anon', 'authenticated', 'service_role'] LOOP
-    IF to_regrole(name) IS NULL THEN EXECUTE format('CREATE ROLE %I NOLOGIN', name); END IF;
+    -- Another database of the server may create it at the same time.
+    BEGIN
+      IF to_regrole(name) IS NULL THEN
+        EXECUTE format('CREATE ROLE %I NOLOGIN%s', name, CASE name WHEN 'service_role' THEN ' BYPASSRLS' END);
+      END IF;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+    END;
   END LOOP;
-  ALTER ROLE service_role BYPASSRLS;
 END
 $$;
 CREATE TABLE auth.users (id uuid PRIMARY KEY, email text);
