@@ -103,6 +103,7 @@ beside "clients" ./clients.sh
 beside "verdict" ./verdict.sh
 beside "report" ./report.sh
 beside "migrations" ./migrate.sh
+beside "schema ahead" ./schema_ahead.sh
 beside "old application" ./beside.sh
 beside "quarantine" ./quarantine.sh
 beside "roles" ./roles.sh
