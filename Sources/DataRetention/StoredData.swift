@@ -76,6 +76,12 @@ extension StoredData {
     try connection.run(StoredData.renewal(onlyIfRestored: false))
   }
 
+  /// Records that the database has moved to another cluster with all of its data, so that it does
+  /// not count as restored.
+  public func adoptFingerprint() throws(QueryFailure) {
+    try connection.run(Query("UPDATE database_epoch SET fingerprint = chirrup_fingerprint()"))
+  }
+
   private static func renewal(onlyIfRestored: Bool) -> Query {
     Query(
       """

@@ -31,6 +31,15 @@ struct ServerBinaries: Equatable, Sendable {
     return match
   }
 
+  /// The programs in a folder that the administrator names.
+  static func inFolder(_ folder: String) throws(ClusterFailure) -> ServerBinaries {
+    let path = try Folder.resolve(folder)
+    guard Folder.isExecutable(path + "/initdb"), let version = version(in: path),
+      version >= oldestVersion
+    else { throw .noServer(searched: [folder]) }
+    return ServerBinaries(folder: path, version: version)
+  }
+
   /// Reads `postgres (PostgreSQL) 15.18 (Debian …)`, also `16beta1`.
   static func majorVersion(in text: String) -> Int? {
     guard

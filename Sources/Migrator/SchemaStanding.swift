@@ -1,3 +1,5 @@
+import SharedSQL
+
 /// How the schema of a database stands to what a gateway of this binary needs.
 public enum SchemaStanding: Sendable, Equatable {
   case current
