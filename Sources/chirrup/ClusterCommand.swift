@@ -66,7 +66,9 @@ struct ClusterCommand: AsyncParsableCommand {
         let milliseconds = SystemClock.now().milliseconds(since: start)
         output.result(
           "the cluster was upgraded in \\(seconds(milliseconds)) s; the old one is in \\(kept)",
-          [("upgraded", .bool(true)), ("old", .text(kept)), ("milliseconds", .number(milliseconds))])
+          [
+            ("upgraded", .bool(true)), ("old", .text(kept)), ("milliseconds", .number(milliseconds)),
+          ])
         output.note(
           "Start the gateway. The way back, without what is written from now on: chirrup cluster "
             + "upgrade --revert. When you do not need it any more: rm -r \\(kept)")

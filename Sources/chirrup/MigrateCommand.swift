@@ -14,7 +14,8 @@ struct MigrateCommand: AsyncParsableCommand {
       answer; 64 wrong usage. See config/DATABASE.md.
       """,
     subcommands: [
-      Plan.self, Up.self, Finish.self, Status.self, Down.self, Verify.self, Check.self, Stamp.self, Repair.self,
+      Plan.self, Up.self, Finish.self, Status.self, Down.self, Verify.self, Check.self, Stamp.self,
+      Repair.self,
     ])
 }
 

@@ -30,8 +30,8 @@ struct ClusterWriter {
   func create(like old: ClusterCensus) throws(ClusterFailure) {
     guard old.provider == "c" else {
       throw .cannotUpgrade(
-        reason: "its locale is not that of the C library (provider \(old.provider)); use pg_upgrade "
-          + "by hand")
+        reason: "its locale is not that of the C library (provider \(old.provider)); use "
+          + "pg_upgrade by hand")
     }
     let control = try run(plan.old.folder, "pg_controldata", [folders.data])
     func value(_ name: String) -> Int64? {

@@ -22,7 +22,8 @@ extension PrivateCluster {
           + "the newer cluster is in \(folders.reverted(from)). Run it again to upgrade")
     case .writing:
       work.report(
-        .note("an earlier upgrade was interrupted; the old cluster is unchanged, and it begins again"))
+        .note(
+          "an earlier upgrade was interrupted; the old cluster is unchanged, and it begins again"))
     case .settled, .missing: break
     }
     // pg_upgrade had started a server on the old cluster, or a gateway was killed.

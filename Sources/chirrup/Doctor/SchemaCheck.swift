@@ -10,7 +10,8 @@ extension DoctorCheck {
     try examination.reading { connection in
       let plan = try Migrator(connection).status()
       if !plan.newer.isEmpty {
-        let text = "a newer chirrup has migrated the database: " + plan.newer.joined(separator: ", ")
+        let names = plan.newer.joined(separator: ", ")
+        let text = "a newer chirrup has migrated the database: \(names)"
         let mend = "install that version of chirrup, or a newer one"
         guard (try? plan.standing()) != nil else { return .failure(text, mend: mend) }
         return .warning(text + "; gateways of this release can run on it", mend: mend)
