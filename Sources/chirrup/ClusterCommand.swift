@@ -67,7 +67,8 @@ struct ClusterCommand: AsyncParsableCommand {
         output.result(
           "the cluster was upgraded in \\(seconds(milliseconds)) s; the old one is in \\(kept)",
           [
-            ("upgraded", .bool(true)), ("old", .text(kept)), ("milliseconds", .number(milliseconds)),
+            ("upgraded", .bool(true)), ("old", .text(kept)),
+            ("milliseconds", .number(milliseconds)),
           ])
         output.note(
           "Start the gateway. The way back, without what is written from now on: chirrup cluster "

@@ -134,6 +134,7 @@ else
   beside "private database" ./private_database.sh
 fi
 beside "backup" ./backup.sh
+beside "cluster upgrade" ./cluster_upgrade.sh
 beside "outbox" ./outbox.sh
 beside "workloads" ./workloads.sh
 if $full; then beside "openapi" ./openapi.sh --full; else beside "openapi" ./openapi.sh; fi
