@@ -60,11 +60,7 @@ extension PrivateCluster {
       _ = try Leftovers.end(on: folders.data)
       let old = folders.kept(plan.to)
       _ = try Leftovers.end(on: old)
-      let server =
-        try binaries.map(ServerBinaries.inFolder) ?? ServerBinaries.find(version: plan.to)
-      guard server.version == plan.to else {
-        throw ClusterFailure.wrongVersion(data: plan.to, found: [server.version])
-      }
+      let server = try ServerBinaries.of(version: plan.to, in: binaries)
       try launch(server, account, home: home, folder: old)
       try renew(url)
       stopServer()

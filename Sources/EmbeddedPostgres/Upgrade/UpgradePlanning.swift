@@ -7,16 +7,8 @@ extension PrivateCluster {
     guard let version = UpgradeFolders.version(of: folders.data) else {
       throw .noCluster(directory: directory)
     }
-    let old: ServerBinaries
-    if let folder = request.from {
-      old = try ServerBinaries.inFolder(folder)
-      guard old.version == version else {
-        throw .wrongVersion(data: version, found: [old.version])
-      }
-    } else {
-      old = try ServerBinaries.find(version: version)
-    }
-    let new = try request.to.map(ServerBinaries.inFolder) ?? ServerBinaries.find(version: nil)
+    let old = try ServerBinaries.of(version: version, in: request.from)
+    let new = try ServerBinaries.of(version: nil, in: request.to)
     guard new.version > version else {
       throw .noNewerServer(data: version, newest: new.version)
     }
@@ -25,7 +17,7 @@ extension PrivateCluster {
         reason: "the cluster has a tablespace (\(first)) outside of its folder; move its tables "
           + "back with ALTER TABLE … SET TABLESPACE pg_default, and drop it")
     }
-    let method = try request.method ?? Self.method(from: old, to: new)
+    let method = request.method ?? Self.method(from: old, to: new)
     var clients = new.folder
     switch method {
     case .pgUpgrade:
@@ -58,7 +50,7 @@ extension PrivateCluster {
 
   private static func method(
     from old: ServerBinaries, to new: ServerBinaries
-  ) throws(ClusterFailure) -> UpgradeRequest.Method {
+  ) -> UpgradeRequest.Method {
     let lacks =
       ServerBinaries.ofOldForUpgrade.contains { !Folder.isExecutable(old.folder + "/" + $0) }
       || ServerBinaries.ofNewForUpgrade.contains { !Folder.isExecutable(new.folder + "/" + $0) }

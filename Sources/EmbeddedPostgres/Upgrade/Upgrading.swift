@@ -55,7 +55,7 @@ extension PrivateCluster {
     guard !Folder.exists(folders.kept(plan.from)) else {
       throw ClusterFailure.notEmpty(directory: folders.home, entry: "data.\(plan.from)")
     }
-    var writer = ClusterWriter(
+    let writer = ClusterWriter(
       plan: plan, folders: folders, account: account,
       socketFolder: try socketFolder(in: folders.home, for: account), report: work.report)
     try writer.checkReachable()
