@@ -149,16 +149,16 @@ import Testing
     let older = try Migrator(connection, chain: old)
     #expect(try older.standing() == .ahead([expansion.revision]))
 
-    func run(_ schema: String) throws {
+    func run(_ schema: String, process: Int64) throws {
       try connection.run(
         Query(
           """
           INSERT INTO gateways (id, seen_at, version, schema_revision, host, process_id, started_at)
-          VALUES (gen_random_uuid(), now(), '1', $1, 'here', 1, now())
-          """, [.text(schema)]))
+          VALUES (gen_random_uuid(), now(), '1', $1, 'here', $2, now())
+          """, [.text(schema), .int(process)]))
     }
-    try run(expansion.revision)
-    try run(head)
+    try run(expansion.revision, process: 1)
+    try run(head, process: 2)
     do {
       try migrator.up(finishing: true)
       Issue.record("the contract was applied beside an older gateway")
@@ -166,8 +166,8 @@ import Testing
       guard case MigrationFailure.olderGatewaysRun(contract.revision, let gateways) = error else {
         throw error
       }
-      #expect(gateways.map(\.traits.schema) == [head])
-      #expect("\(error)".contains("process 1 on here"))
+      #expect(gateways.count == 1)
+      #expect("\(error)".contains("process 2 on here"))
     }
     try connection.execute(script: "DELETE FROM gateways WHERE schema_revision = '\(head)'")
     #expect(try migrator.up(finishing: true) == [contract])
