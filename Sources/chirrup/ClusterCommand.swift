@@ -16,12 +16,17 @@ struct ClusterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Move the private PostgreSQL in --data-dir to a newer major version, or back.",
       discussion: """
-        Needs the programs of both versions, and no gateway that runs. Writes a new cluster beside \\
-        the old one with pg_upgrade, or with a dump; compares roles, privileges and the rows of each \\
-        table; then exchanges the two. The old one stays in postgres/data.VERSION and is the way \\
-        back. Can be killed at any time: the next run says what it found, and continues. Without \\
+        Needs the programs of both versions, and no gateway that runs. Writes a new cluster beside \
+        the old one with pg_upgrade, or with a dump; compares roles, privileges and the rows of each \
+        table; then exchanges the two. The old one stays in postgres/data.VERSION and is the way \
+        back. Can be killed at any time: the next run says what it found, and continues. Without \
         --yes it only prints what it would do.
         """)
+
+    enum Method: String, ExpressibleByArgument {
+      case pgUpgrade = "pg_upgrade"
+      case dump
+    }
 
     @OptionGroup var options: AdministrationOptions
     @Option(
@@ -36,7 +41,7 @@ struct ClusterCommand: AsyncParsableCommand {
       help: ArgumentHelp(
         "pg_upgrade or dump (default: pg_upgrade, if its programs are there).",
         valueName: "method"))
-    var method: UpgradeRequest.Method?
+    var method: Method?
     @Flag(help: "Take the way back: use the old cluster again, and keep the newer one beside it.")
     var revert = false
     @Flag(help: "Do it; without this, only print what would be done.") var yes = false
@@ -55,7 +60,9 @@ struct ClusterCommand: AsyncParsableCommand {
     }
 
     private func upgrade(_ cluster: PrivateCluster, _ output: CommandOutput) throws {
-      let request = UpgradeRequest(from: fromBin, to: toBin, method: method)
+      let request = UpgradeRequest(
+        from: fromBin, to: toBin,
+        method: method.flatMap { UpgradeRequest.Method(rawValue: $0.rawValue) })
       if yes {
         let start = SystemClock.now()
         let report = ClusterCommand.reporter(output)
@@ -65,28 +72,28 @@ struct ClusterCommand: AsyncParsableCommand {
             census: { try ClusterCensus(at: $0) }, settle: ClusterCommand.settle, report: report))
         let milliseconds = SystemClock.now().milliseconds(since: start)
         output.result(
-          "the cluster was upgraded in \\(seconds(milliseconds)) s; the old one is in \\(kept)",
+          "the cluster was upgraded in \(seconds(milliseconds)) s; the old one is in \(kept)",
           [
             ("upgraded", .bool(true)), ("old", .text(kept)),
             ("milliseconds", .number(milliseconds)),
           ])
         output.note(
           "Start the gateway. The way back, without what is written from now on: chirrup cluster "
-            + "upgrade --revert. When you do not need it any more: rm -r \\(kept)")
+            + "upgrade --revert. When you do not need it any more: rm -r \(kept)")
         return
       }
       let plan = try cluster.planUpgrade(request)
       output.result(
-        "PostgreSQL \\(plan.from) to \\(plan.to) with \\(plan.method.rawValue): "
-          + "\\(mebibytes(plan.bytes)), needs \\(mebibytes(plan.neededBytes)) of "
-          + "\\(mebibytes(plan.freeBytes)) that are free",
+        "PostgreSQL \(plan.from) to \(plan.to) with \(plan.method.rawValue): "
+          + "\(mebibytes(plan.bytes)), needs \(mebibytes(plan.neededBytes)) of "
+          + "\(mebibytes(plan.freeBytes)) that are free",
         [
           ("from", .number(Int64(plan.from))), ("to", .number(Int64(plan.to))),
           ("method", .text(plan.method.rawValue)), ("bytes", .number(plan.bytes)),
           ("needed", .number(plan.neededBytes)), ("free", .number(plan.freeBytes)),
         ])
       if let folder = plan.hiddenFolder {
-        output.note("Later, the gateway finds this PostgreSQL only with \\(folder) in its PATH.")
+        output.note("Later, the gateway finds this PostgreSQL only with \(folder) in its PATH.")
       }
       throw CommandFailure(needsConfirmation)
     }
@@ -95,9 +102,9 @@ struct ClusterCommand: AsyncParsableCommand {
       let plan = try cluster.planReversion()
       output.note(
         plan.isUndo
-          ? "An upgrade of the cluster of PostgreSQL \\(plan.to) was interrupted; what it wrote is "
+          ? "An upgrade of the cluster of PostgreSQL \(plan.to) was interrupted; what it wrote is "
             + "removed, and nothing is lost."
-          : "PostgreSQL \\(plan.from) to \\(plan.to): what was written since the upgrade stays in the "
+          : "PostgreSQL \(plan.from) to \(plan.to): what was written since the upgrade stays in the "
             + "newer cluster only; clients discard their copies of it.",
         [
           ("from", .number(Int64(plan.from))), ("to", .number(Int64(plan.to))),
@@ -109,26 +116,26 @@ struct ClusterCommand: AsyncParsableCommand {
         if try connection.hasTables() { try StoredData(connection).renewEpoch() }
       }
       output.result(
-        "the cluster is that of PostgreSQL \\(plan.to)"
-          + (newer.map { "; the newer one is in \\($0)" } ?? ""),
+        "the cluster is that of PostgreSQL \(plan.to)"
+          + (newer.map { "; the newer one is in \($0)" } ?? ""),
         [("reverted", .bool(true)), ("newer", newer.map { .text($0) } ?? .null)])
     }
   }
 
   static let foreignDatabase = CommandFailure(
     """
-    database_url is set, and this command moves only the private PostgreSQL in --data-dir. Upgrade a \\
-    PostgreSQL of your own as its documentation says; the gateway notices it, and its clients load \\
+    database_url is set, and this command moves only the private PostgreSQL in --data-dir. Upgrade a \
+    PostgreSQL of your own as its documentation says; the gateway notices it, and its clients load \
     their conversations again
     """)
 
   private static func reporter(_ output: CommandOutput) -> (UpgradeEvent) -> Void {
     { event in
       switch event {
-      case .began(let step): output.note("  \\(step)", [("step", .text(step))])
+      case .began(let step): output.note("  \(step)", [("step", .text(step))])
       case .progress(let step, let bytes, let total):
         output.note(
-          "  \\(step): \\(mebibytes(bytes)) of about \\(mebibytes(total))",
+          "  \(step): \(mebibytes(bytes)) of about \(mebibytes(total))",
           [("step", .text(step)), ("bytes", .number(bytes)), ("of", .number(total))])
       case .note(let text): output.note(text, [("note", .text(text))])
       }
@@ -145,8 +152,6 @@ struct ClusterCommand: AsyncParsableCommand {
     if try connection.hasTables() { try StoredData(connection).adoptFingerprint() }
   }
 }
-
-extension UpgradeRequest.Method: ExpressibleByArgument {}
 
 extension BlockingConnection {
   /// Whether the first migrations have run.
