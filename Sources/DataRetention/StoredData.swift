@@ -56,6 +56,11 @@ extension StoredData {
     public var changedAt: WallTime
   }
 
+  /// Whether the tables exist: the first migrations have run.
+  public static func exists(in connection: BlockingConnection) throws(QueryFailure) -> Bool {
+    try connection.run(Query("SELECT to_regclass('database_epoch') IS NOT NULL")).bool(0, 0) == true
+  }
+
   public func epoch() throws(QueryFailure) -> Epoch {
     let rows = try connection.run(Query("SELECT epoch, changed_at FROM database_epoch"))
     return Epoch(

@@ -8,11 +8,7 @@ extension ClusterCensus {
   /// afterwards it could not be told from the upgrade.
   init(at url: String) throws {
     let connection = try BlockingConnection(url)
-    if try connection.run(Query("SELECT to_regclass('database_epoch') IS NOT NULL")).bool(0, 0)
-      == true
-    {
-      try StoredData.renewIfRestored(connection)
-    }
+    if try StoredData.exists(in: connection) { try StoredData.renewIfRestored(connection) }
     let locale = try connection.run(
       Query(
         """

@@ -113,7 +113,7 @@ struct ClusterCommand: AsyncParsableCommand {
       guard yes else { throw CommandFailure(needsConfirmation) }
       let newer = try cluster.revert(from: fromBin) { url in
         let connection = try BlockingConnection(url)
-        if try connection.hasTables() { try StoredData(connection).renewEpoch() }
+        if try StoredData.exists(in: connection) { try StoredData(connection).renewEpoch() }
       }
       output.result(
         "the cluster is that of PostgreSQL \(plan.to)"
@@ -149,13 +149,6 @@ struct ClusterCommand: AsyncParsableCommand {
       try BlockingConnection(PrivateCluster.url(url, of: database)).execute(script: "ANALYZE")
     }
     let connection = try BlockingConnection(url)
-    if try connection.hasTables() { try StoredData(connection).adoptFingerprint() }
-  }
-}
-
-extension BlockingConnection {
-  /// Whether the first migrations have run.
-  fileprivate func hasTables() throws -> Bool {
-    try run(Query("SELECT to_regclass('database_epoch') IS NOT NULL")).bool(0, 0) == true
+    if try StoredData.exists(in: connection) { try StoredData(connection).adoptFingerprint() }
   }
 }
