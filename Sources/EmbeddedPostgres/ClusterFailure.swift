@@ -38,8 +38,8 @@ extension ClusterFailure: CustomStringConvertible {
     case .wrongVersion(let data, let found):
       "the data directory is of PostgreSQL \(data), but the only installed version is "
         + found.map(String.init).joined(separator: ", ")
-        + "; install PostgreSQL \(data) as well (chirrup cluster upgrade then moves the data to a "
-        + "newer version), or name its programs with --from-bin"
+        + "; install PostgreSQL \(data) as well, with which chirrup cluster upgrade moves the data "
+        + "to a newer one"
     case .inUse(let directory, let process?):
       "another gateway (process \(process)) uses \(directory); stop it, or set another --data-dir"
     case .inUse(let directory, nil):
