@@ -60,6 +60,8 @@ import Testing
     unsafe _ = chmod(directory, 0o755)
     defer { _ = try? Folder.remove(directory) }
     let folders = UpgradeFolders(home: directory + "/postgres")
+    try Folder.make(folders.home, mode: 0o700)
+    if getuid() == 0 { try Folder.give(folders.home, to: Account.unprivileged()) }
     try make(folders.new, version: 18, from: 15)
     try make(folders.kept(15), version: 15)
     let cluster = PrivateCluster(dataDirectory: directory, survivesPowerLoss: false)
