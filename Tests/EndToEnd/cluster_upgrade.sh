@@ -88,12 +88,12 @@ kill_at() {
   [ "$(version)" = "$old" ]
 }
 check "killed while it creates the new cluster, the old one stays" kill_at "creating a cluster of PostgreSQL $new"
-check "the way back only removes what it has written" exits 0 "is that of PostgreSQL $old" upgrade --revert --yes
-check "... all of it" test ! -e "$home/data.upgrade"
 check "killed while pg_upgrade runs, too" kill_at 'running pg_upgrade'
 start_on "$(programs "$old")"
 check "a gateway starts on the old cluster" test "$(digest)" = "$before"
 check "... and stops" stop_gateway
+check "the way back only removes what it has written" exits 0 "is that of PostgreSQL $old" upgrade --revert --yes
+check "... all of it" test ! -e "$home/data.upgrade"
 check "killed while it compares, too" kill_at "reading the cluster of PostgreSQL $new"
 begin=$SECONDS
 check "the next run says so, and completes it" exits 0 'an earlier upgrade was interrupted' upgrade --yes
