@@ -17,8 +17,8 @@ struct ClusterCommand: AsyncParsableCommand {
       abstract: "Move the private PostgreSQL in --data-dir to a newer major version, or back.",
       discussion: """
         Needs the programs of both versions, and no gateway that runs. Writes a new cluster beside \
-        the old one with pg_upgrade, or with a dump; compares roles, privileges and the rows of each \
-        table; then exchanges the two. The old one stays in postgres/data.VERSION and is the way \
+        the old one with pg_upgrade, or with a dump; compares roles, privileges and the rows of \
+        each table; then exchanges the two. The old one stays in postgres/data.VERSION and is the way \
         back. Can be killed at any time: the next run says what it found, and continues. Without \
         --yes it only prints what it would do.
         """)
@@ -69,7 +69,8 @@ struct ClusterCommand: AsyncParsableCommand {
         let kept = try cluster.upgrade(
           request,
           UpgradeWork(
-            census: { try ClusterCensus(at: $0) }, settle: ClusterCommand.settle, report: report))
+            prepare: ClusterCommand.prepare, census: { try ClusterCensus(at: $0) },
+            settle: ClusterCommand.settle, report: report))
         let milliseconds = SystemClock.now().milliseconds(since: start)
         output.result(
           "the cluster was upgraded in \(seconds(milliseconds)) s; the old one is in \(kept)",
@@ -104,8 +105,8 @@ struct ClusterCommand: AsyncParsableCommand {
         plan.isUndo
           ? "An upgrade of the cluster of PostgreSQL \(plan.to) was interrupted; what it wrote is "
             + "removed, and nothing is lost."
-          : "PostgreSQL \(plan.from) to \(plan.to): what was written since the upgrade stays in the "
-            + "newer cluster only; clients discard their copies of it.",
+          : "PostgreSQL \(plan.from) to \(plan.to): what was written since the upgrade stays in "
+            + "the newer cluster only; clients discard their copies of it.",
         [
           ("from", .number(Int64(plan.from))), ("to", .number(Int64(plan.to))),
           ("undo", .bool(plan.isUndo)),
@@ -124,8 +125,8 @@ struct ClusterCommand: AsyncParsableCommand {
 
   static let foreignDatabase = CommandFailure(
     """
-    database_url is set, and this command moves only the private PostgreSQL in --data-dir. Upgrade a \
-    PostgreSQL of your own as its documentation says; the gateway notices it, and its clients load \
+    database_url is set, and this command moves only the private PostgreSQL in --data-dir. Upgrade \
+    a PostgreSQL of your own as its documentation says; the gateway notices it, and its clients load \
     their conversations again
     """)
 
@@ -142,8 +143,15 @@ struct ClusterCommand: AsyncParsableCommand {
     }
   }
 
-  /// The planner needs statistics, which not every way of upgrading carries over. The cluster equals
-  /// the old one, so clients keep their copies.
+  /// A restore that no gateway has noticed yet is noticed here: afterwards it could not be told
+  /// from the upgrade.
+  private static func prepare(_ url: String) throws {
+    let connection = try BlockingConnection(url)
+    if try StoredData.exists(in: connection) { try StoredData.renewIfRestored(connection) }
+  }
+
+  /// The planner needs statistics, which not every way of upgrading carries over. The cluster
+  /// equals the old one, so clients keep their copies.
   private static func settle(_ url: String) throws {
     for database in try ClusterCensus.databases(at: url) {
       try BlockingConnection(PrivateCluster.url(url, of: database)).execute(script: "ANALYZE")
