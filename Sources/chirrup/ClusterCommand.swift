@@ -18,8 +18,8 @@ struct ClusterCommand: AsyncParsableCommand {
       discussion: """
         Needs the programs of both versions, and no gateway that runs. Writes a new cluster beside \
         the old one with pg_upgrade, or with a dump; compares roles, privileges and the rows of \
-        each table; then exchanges the two. The old one stays in postgres/data.VERSION and is the way \
-        back. Can be killed at any time: the next run says what it found, and continues. Without \
+        each table; then exchanges the two. The old one stays in postgres/data.VERSION and is the \
+        way back. Can be killed at any time: the next run says what it found, and continues. Without \
         --yes it only prints what it would do.
         """)
 
@@ -65,6 +65,8 @@ struct ClusterCommand: AsyncParsableCommand {
         method: method.flatMap { UpgradeRequest.Method(rawValue: $0.rawValue) })
       if yes {
         let start = SystemClock.now()
+        // Nil if only the last step of an earlier upgrade is left.
+        let plan = try? cluster.planUpgrade(request)
         let report = ClusterCommand.reporter(output)
         let kept = try cluster.upgrade(
           request,
@@ -81,6 +83,7 @@ struct ClusterCommand: AsyncParsableCommand {
         output.note(
           "Start the gateway. The way back, without what is written from now on: chirrup cluster "
             + "upgrade --revert. When you do not need it any more: rm -r \(kept)")
+        noteFolder(of: plan, output)
         return
       }
       let plan = try cluster.planUpgrade(request)
@@ -93,10 +96,15 @@ struct ClusterCommand: AsyncParsableCommand {
           ("method", .text(plan.method.rawValue)), ("bytes", .number(plan.bytes)),
           ("needed", .number(plan.neededBytes)), ("free", .number(plan.freeBytes)),
         ])
-      if let folder = plan.hiddenFolder {
-        output.note("Later, the gateway finds this PostgreSQL only with \(folder) in its PATH.")
-      }
+      noteFolder(of: plan, output)
       throw CommandFailure(needsConfirmation)
+    }
+
+    private func noteFolder(of plan: UpgradePlan?, _ output: CommandOutput) {
+      guard let plan, let folder = plan.hiddenFolder else { return }
+      output.note(
+        "The gateway finds PostgreSQL \(plan.to) only with \(folder) in its PATH.",
+        [("path", .text(folder))])
     }
 
     private func takeBack(_ cluster: PrivateCluster, _ output: CommandOutput) throws {
@@ -126,8 +134,8 @@ struct ClusterCommand: AsyncParsableCommand {
   static let foreignDatabase = CommandFailure(
     """
     database_url is set, and this command moves only the private PostgreSQL in --data-dir. Upgrade \
-    a PostgreSQL of your own as its documentation says; the gateway notices it, and its clients load \
-    their conversations again
+    a PostgreSQL of your own as its documentation says; the gateway notices it, and its clients \
+    load their conversations again
     """)
 
   private static func reporter(_ output: CommandOutput) -> (UpgradeEvent) -> Void {
