@@ -77,11 +77,11 @@ extension ClusterFailure: CustomStringConvertible {
     case .noCluster(let directory):
       "there is no private PostgreSQL in \(directory); name its folder with --data-dir"
     case .noNewerServer(let data, let newest):
-      "the cluster is of PostgreSQL \(data), and the newest one that is found is \(newest); install "
-        + "a newer one, or name its programs with --to-bin"
+      "the cluster is of PostgreSQL \(data), and the newest one that is found is \(newest); "
+        + "install a newer one, or name its programs with --to-bin"
     case .unfinishedUpgrade(let directory):
-      "an upgrade of the cluster in \(directory) was interrupted; run chirrup cluster upgrade --yes "
-        + "to complete it, or chirrup cluster upgrade --revert --yes to undo it"
+      "an upgrade of the cluster in \(directory) was interrupted; run chirrup cluster upgrade "
+        + "--yes to complete it, or chirrup cluster upgrade --revert --yes to undo it"
     case .cannotUpgrade(let reason): "the cluster was not upgraded: \(reason)"
     case .notEqual(let differences):
       "the newer cluster differs from the old one, which stays in use, unchanged; report this\n"

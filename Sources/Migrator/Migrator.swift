@@ -123,7 +123,8 @@ public struct Migrator {
       let plan = try status()
       let migrations = try plan.upward(to: target, finishing: finishing)
       guard !migrations.isEmpty else { return [] }
-      try checkContracts(in: migrations)
+      let contracts = migrations.filter(\.isContract)
+      if !contracts.isEmpty { try chain.checkContracts(in: contracts, beside: gateways()) }
       let obstacles = try examine().filter(\.isObstacle)
       guard obstacles.isEmpty else { throw .notAdoptable(obstacles) }
       var locks = try LockObserver(self)

@@ -43,16 +43,13 @@ extension MigrationPlan {
   }
 }
 
-extension Migrator {
-  public func standing() throws(MigrationFailure) -> SchemaStanding { try status().standing() }
-
-  /// Throws if a gateway runs that needs what one of these migrations takes away.
-  func checkContracts(in migrations: [Migration]) throws(MigrationFailure) {
-    let contracts = migrations.filter(\.isContract)
-    guard !contracts.isEmpty else { return }
-    let running = try gateways()
+extension Chain {
+  /// Throws if one of the gateways that run needs what one of these migrations takes away.
+  func checkContracts(
+    in contracts: [Migration], beside running: [GatewayProcess]
+  ) throws(MigrationFailure) {
     for contract in contracts {
-      let order = chain.migrations.map(\.revision)
+      let order = migrations.map(\.revision)
       let oldest = contract.compatible.flatMap { order.firstIndex(of: $0) } ?? order.count
       let older = running.filter { (order.firstIndex(of: $0.traits.schema) ?? -1) < oldest }
       guard older.isEmpty else {

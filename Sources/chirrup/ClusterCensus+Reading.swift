@@ -1,14 +1,11 @@
 /// Reads what must be equal before and after an upgrade of the cluster.
-import DataRetention
 import EmbeddedPostgres
 import Postgres
 
 extension ClusterCensus {
-  /// Reads all databases of the server. A restore that no gateway has noticed yet is noticed here:
-  /// afterwards it could not be told from the upgrade.
+  /// Reads all databases of the server.
   init(at url: String) throws {
     let connection = try BlockingConnection(url)
-    if try StoredData.exists(in: connection) { try StoredData.renewIfRestored(connection) }
     let locale = try connection.run(
       Query(
         """

@@ -17,9 +17,9 @@ struct ClusterCommand: AsyncParsableCommand {
       abstract: "Move the private PostgreSQL in --data-dir to a newer major version, or back.",
       discussion: """
         Needs the programs of both versions, and no gateway that runs. Writes a new cluster beside \
-        the old one with pg_upgrade, or with a dump; compares roles, privileges and the rows of each \
-        table; then exchanges the two. The old one stays in postgres/data.VERSION and is the way \
-        back. Can be killed at any time: the next run says what it found, and continues. Without \
+        the old one with pg_upgrade, or with a dump; compares roles, privileges and the rows of \
+        each table; then exchanges the two. The old one stays in postgres/data.VERSION and is the \
+        way back. Can be killed at any time: the next run says what it found, and continues. Without \
         --yes it only prints what it would do.
         """)
 
@@ -65,11 +65,14 @@ struct ClusterCommand: AsyncParsableCommand {
         method: method.flatMap { UpgradeRequest.Method(rawValue: $0.rawValue) })
       if yes {
         let start = SystemClock.now()
+        // Nil if only the last step of an earlier upgrade is left.
+        let plan = try? cluster.planUpgrade(request)
         let report = ClusterCommand.reporter(output)
         let kept = try cluster.upgrade(
           request,
           UpgradeWork(
-            census: { try ClusterCensus(at: $0) }, settle: ClusterCommand.settle, report: report))
+            prepare: ClusterCommand.prepare, census: { try ClusterCensus(at: $0) },
+            settle: ClusterCommand.settle, report: report))
         let milliseconds = SystemClock.now().milliseconds(since: start)
         output.result(
           "the cluster was upgraded in \(seconds(milliseconds)) s; the old one is in \(kept)",
@@ -80,6 +83,7 @@ struct ClusterCommand: AsyncParsableCommand {
         output.note(
           "Start the gateway. The way back, without what is written from now on: chirrup cluster "
             + "upgrade --revert. When you do not need it any more: rm -r \(kept)")
+        noteFolder(of: plan, output)
         return
       }
       let plan = try cluster.planUpgrade(request)
@@ -92,10 +96,15 @@ struct ClusterCommand: AsyncParsableCommand {
           ("method", .text(plan.method.rawValue)), ("bytes", .number(plan.bytes)),
           ("needed", .number(plan.neededBytes)), ("free", .number(plan.freeBytes)),
         ])
-      if let folder = plan.hiddenFolder {
-        output.note("Later, the gateway finds this PostgreSQL only with \(folder) in its PATH.")
-      }
+      noteFolder(of: plan, output)
       throw CommandFailure(needsConfirmation)
+    }
+
+    private func noteFolder(of plan: UpgradePlan?, _ output: CommandOutput) {
+      guard let plan, let folder = plan.hiddenFolder else { return }
+      output.note(
+        "The gateway finds PostgreSQL \(plan.to) only with \(folder) in its PATH.",
+        [("path", .text(folder))])
     }
 
     private func takeBack(_ cluster: PrivateCluster, _ output: CommandOutput) throws {
@@ -104,8 +113,8 @@ struct ClusterCommand: AsyncParsableCommand {
         plan.isUndo
           ? "An upgrade of the cluster of PostgreSQL \(plan.to) was interrupted; what it wrote is "
             + "removed, and nothing is lost."
-          : "PostgreSQL \(plan.from) to \(plan.to): what was written since the upgrade stays in the "
-            + "newer cluster only; clients discard their copies of it.",
+          : "PostgreSQL \(plan.from) to \(plan.to): what was written since the upgrade stays in "
+            + "the newer cluster only; clients discard their copies of it.",
         [
           ("from", .number(Int64(plan.from))), ("to", .number(Int64(plan.to))),
           ("undo", .bool(plan.isUndo)),
@@ -124,9 +133,9 @@ struct ClusterCommand: AsyncParsableCommand {
 
   static let foreignDatabase = CommandFailure(
     """
-    database_url is set, and this command moves only the private PostgreSQL in --data-dir. Upgrade a \
-    PostgreSQL of your own as its documentation says; the gateway notices it, and its clients load \
-    their conversations again
+    database_url is set, and this command moves only the private PostgreSQL in --data-dir. Upgrade \
+    a PostgreSQL of your own as its documentation says; the gateway notices it, and its clients \
+    load their conversations again
     """)
 
   private static func reporter(_ output: CommandOutput) -> (UpgradeEvent) -> Void {
@@ -142,8 +151,15 @@ struct ClusterCommand: AsyncParsableCommand {
     }
   }
 
-  /// The planner needs statistics, which not every way of upgrading carries over. The cluster equals
-  /// the old one, so clients keep their copies.
+  /// A restore that no gateway has noticed yet is noticed here: afterwards it could not be told
+  /// from the upgrade.
+  private static func prepare(_ url: String) throws {
+    let connection = try BlockingConnection(url)
+    if try StoredData.exists(in: connection) { try StoredData.renewIfRestored(connection) }
+  }
+
+  /// The planner needs statistics, which not every way of upgrading carries over. The cluster
+  /// equals the old one, so clients keep their copies.
   private static func settle(_ url: String) throws {
     for database in try ClusterCensus.databases(at: url) {
       try BlockingConnection(PrivateCluster.url(url, of: database)).execute(script: "ANALYZE")

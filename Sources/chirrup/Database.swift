@@ -87,10 +87,10 @@ enum Database {
 
   static func checkSchema(_ connection: BlockingConnection) throws {
     let migrator = try Migrator(connection)
-    guard case .pending = try migrator.standing() else { return }
+    guard case .pending = try migrator.status().standing() else { return }
     // A gateway that has just started may be applying them.
     try Epoll.pause(milliseconds: 2_000)
-    if case .pending(let pending) = try migrator.standing() {
+    if case .pending(let pending) = try migrator.status().standing() {
       throw CommandFailure(
         "\(pending.count) migrations are pending (the first is \(pending[0].revision)); "
           + "run chirrup migrate up, or start the gateway")

@@ -91,7 +91,7 @@ struct Preparation {
   ) throws {
     let migrator = try Migrator(owner)
     let pending: [Migration]
-    switch try migrator.standing() {
+    switch try migrator.status().standing() {
     case .current: return
     case .ahead(let newer):
       return log.warning(

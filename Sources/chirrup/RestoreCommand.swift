@@ -35,7 +35,7 @@ struct RestoreCommand: AsyncParsableCommand {
       let (contents, epoch, pending) = try cluster.restore(backup) { url in
         let connection = try BlockingConnection(url)
         var pending = 0
-        if case .pending(let migrations) = try Migrator(connection).standing() {
+        if case .pending(let migrations) = try Migrator(connection).status().standing() {
           pending = migrations.count
         }
         let stored = StoredData(connection)

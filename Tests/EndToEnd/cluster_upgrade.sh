@@ -45,6 +45,8 @@ digest() {
       FROM pg_authid WHERE rolname !~ '^pg_'" \
     -c 'SELECT count(*) FROM pg_policy' -c 'SELECT epoch FROM database_epoch' -c 'SELECT * FROM beside'
 }
+# is_same BEFORE: the digest is the same; prints the lines that differ.
+is_same() { diff <(printf '%s\n' "$1") <(digest) | cut -c 1-300 >&2; }
 # start_on FOLDER: a gateway, with this folder in its PATH.
 start_on() { PATH=$1:$PATH start_gateway; }
 all_stored() {
@@ -88,12 +90,12 @@ kill_at() {
   [ "$(version)" = "$old" ]
 }
 check "killed while it creates the new cluster, the old one stays" kill_at "creating a cluster of PostgreSQL $new"
-check "the way back only removes what it has written" exits 0 "is that of PostgreSQL $old" upgrade --revert --yes
-check "... all of it" test ! -e "$home/data.upgrade"
 check "killed while pg_upgrade runs, too" kill_at 'running pg_upgrade'
 start_on "$(programs "$old")"
-check "a gateway starts on the old cluster" test "$(digest)" = "$before"
+check "a gateway starts on the old cluster" is_same "$before"
 check "... and stops" stop_gateway
+check "the way back only removes what it has written" exits 0 "is that of PostgreSQL $old" upgrade --revert --yes
+check "... all of it" test ! -e "$home/data.upgrade"
 check "killed while it compares, too" kill_at "reading the cluster of PostgreSQL $new"
 begin=$SECONDS
 check "the next run says so, and completes it" exits 0 'an earlier upgrade was interrupted' upgrade --yes
@@ -110,7 +112,7 @@ check "the next run does the second one" exits 0 'had ended before the last step
 
 : >"$log"
 start_on "$bin"
-check "messages, accounts, roles and the epoch are the same" test "$(digest)" = "$before"
+check "messages, accounts, roles and the epoch are the same" is_same "$before"
 check "each acknowledged message is stored" all_stored "$work/before"
 check "the settings have come along" test "$(sql -c 'SHOW work_mem')" = 5MB
 check "clients need not discard their copies" bash -c "! grep --quiet 'restored or promoted' '$log'"
@@ -131,6 +133,6 @@ check "the newer cluster is kept" test "$(cat "$home/data.$new.reverted/PG_VERSI
 
 check "with a dump" exits 0 'the cluster was upgraded' upgrade --method dump --yes
 start_on "$bin"
-check "... everything is the same" test "$(digest)" = "$before"
+check "... everything is the same" is_same "$before"
 check "... and verify passes" exits 0 'PASS' "$chirrup" migrate verify "${place[@]}"
 check "the gateway stops with status 0" stop_gateway

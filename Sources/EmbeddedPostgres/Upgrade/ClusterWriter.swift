@@ -124,8 +124,8 @@ struct ClusterWriter {
       let reason = ended.output.split(separator: "\n").first.map(String.init) ?? "no reason"
       report(
         .note(
-          "PostgreSQL \(plan.to) does not accept the settings of the old cluster (\(reason)); it has "
-            + "Chirrup's own, and the old ones are in data/postgresql.conf.\(plan.from)"))
+          "PostgreSQL \(plan.to) does not accept the settings of the old cluster (\(reason)); it "
+            + "has Chirrup's own, and the old ones are in data/postgresql.conf.\(plan.from)"))
     }
     for name in names { try Folder.remove(folders.new + "/" + name + ".new") }
   }

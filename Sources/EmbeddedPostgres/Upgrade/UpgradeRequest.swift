@@ -84,6 +84,8 @@ public enum UpgradeEvent: Sendable, Equatable {
 
 /// The work that needs a connection, at the URL of a running server.
 public struct UpgradeWork {
+  /// Called for the old cluster before it is read.
+  public var prepare: (String) throws -> Void
   /// Called for the old cluster, then for the newer one.
   public var census: (String) throws -> ClusterCensus
   /// Called for the newer cluster when it equals the old one, before it takes its place.
@@ -91,9 +93,11 @@ public struct UpgradeWork {
   public var report: (UpgradeEvent) -> Void
 
   public init(
+    prepare: @escaping (String) throws -> Void,
     census: @escaping (String) throws -> ClusterCensus,
     settle: @escaping (String) throws -> Void, report: @escaping (UpgradeEvent) -> Void
   ) {
+    self.prepare = prepare
     self.census = census
     self.settle = settle
     self.report = report

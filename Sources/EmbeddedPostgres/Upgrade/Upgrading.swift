@@ -1,9 +1,9 @@
 import Glibc
 
 extension PrivateCluster {
-  /// Moves the cluster to a newer major version. The old one stays in a folder beside it. The order:
-  /// take the lock; read the old cluster; write the newer one; read it, and compare the two; exchange
-  /// the folders. Until the last step the old cluster is in its place, unchanged.
+  /// Moves the cluster to a newer major version. The old one stays in a folder beside it. The
+  /// order: take the lock; read the old cluster; write the newer one; read it, and compare the two;
+  /// exchange the folders. Until the last step the old cluster is in its place, unchanged.
   ///
   /// - Returns: the folder of the old cluster.
   public func upgrade(_ request: UpgradeRequest, _ work: UpgradeWork) throws -> String {
@@ -61,6 +61,7 @@ extension PrivateCluster {
     try writer.checkReachable()
     work.report(.began("reading the cluster of PostgreSQL \(plan.from)"))
     try launch(plan.old, account, home: folders.home, folder: folders.data)
+    try work.prepare(url)
     let before = try work.census(url)
     if plan.method == .dump { try writer.dump(before, at: url) }
     // Clean, as pg_upgrade requires.
