@@ -173,6 +173,8 @@ extension EventLoop {
         metrics.closed[report.ending?.code.rawValue ?? 1006, default: 0] &+= 1
         journal.noteEnd(report, from: sockets[socket].caller.peer.ip, turn)
       }
+    } else if case .http = sockets[socket].phase {
+      http.logUnanswered(socket, &sockets)
     }
     if sockets[socket].hasEnded || drain.isOver {
       if !sockets[socket].hasEnded { tls.close(socket, &sockets) }

@@ -67,7 +67,7 @@ struct EventLoop: ~Copyable {
     sockets = SocketTable(limit: connectionsMax, logger: logger)
     acceptor = Acceptor(context, listeners, logger)
     tls = TLSDriver(context.certificates?.first, context.admission)
-    http = HTTPServer(context, loop: index)
+    http = HTTPServer(context, loop: index, logger)
     engine = Engine(
       loop: index, loopCount: context.loopCount,
       configuration: Engine.Configuration(
