@@ -3,6 +3,7 @@ import Kernel
 import Logging
 import Primitives
 import REST
+import Settings
 import Testing
 
 @testable import Gateway
@@ -30,7 +31,7 @@ struct AccessLogTests {
   }
 
   private func id(_ line: String) -> String {
-    line.firstMatch(of: / request=([0-9a-f-]{36}) /).map { String($0.1) } ?? "none"
+    line.firstMatch(of: #/ request=([0-9a-f-]{36}) /#).map { String($0.1) } ?? "none"
   }
 
   @Test("a request is one line with its route, its bytes and the id of the answer, and no token")
@@ -44,7 +45,7 @@ struct AccessLogTests {
     #expect(health.line.contains(" method=GET path=/healthz request="))
     #expect(health.line.contains(" status=200 user_agent=probe 1"))
     #expect(health.line.contains(" address=127.0.0.1 "))
-    #expect(health.line.firstMatch(of: / bytes_in=([1-9][0-9]*) bytes_out=[1-9][0-9]* /) != nil)
+    #expect(health.line.firstMatch(of: #/ bytes_in=([1-9][0-9]*) bytes_out=[1-9][0-9]* /#) != nil)
     #expect(health.answer.contains("\r\nX-Request-Id: \(id(health.line))\r\n"))
     let route = try await line(
       gateway, book,
@@ -119,14 +120,11 @@ struct AccessLogTests {
     defer { gateway.stop() }
     do {
       let client = try SocketClient(port: gateway.port)
-      for _ in 0..<3 {
-        try client.say("{}")
-        _ = try client.hear("error")
-        client.forget()
-      }
+      try client.say("{}")
+      _ = try client.hear("error")
     }
     let end = try await book.first(with: "connection ended")
-    let name = try #require(end.firstMatch(of: / connection=([0-9a-f-]{36}) /)).1
+    let name = try #require(end.firstMatch(of: #/ connection=([0-9a-f-]{36}) /#)).1
     let lines = book.lines(with: "request ")
     #expect(lines.count == 1)
     #expect(lines[0].contains(" connection=\(name) "))
