@@ -40,6 +40,9 @@ extension EventLoop {
   mutating func deliver(_ socket: SocketIndex, _ range: Range<Int>) {
     switch sockets[socket].phase {
     case .webSocket(let connection):
+      if journal.taps.isOn {
+        journal.taps.received(connection, input[range], engine.connections, turn)
+      }
       input.withMutableRawSpan { all in
         var bytes = all._mutatingExtracting(range)
         engine.receive(connection, &bytes)
@@ -97,6 +100,9 @@ extension EventLoop {
   private mutating func flush(_ socket: SocketIndex, _ connection: ConnectionIndex) {
     output.bytes.removeAll(keepingCapacity: true)
     engine.collect(connection, into: &output.bytes)
+    if journal.taps.isOn {
+      journal.taps.collected(connection, output.bytes, engine.connections, turn)
+    }
     guard !sockets[socket].isDoomed else { return }
     send(socket, connection)
   }

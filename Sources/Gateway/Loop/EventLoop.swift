@@ -215,6 +215,7 @@ struct EventLoop: ~Copyable {
     if index == 0 { sweepForAll() }
     store.pollGeneration(now: turn.now)
     revocations.sweep(sockets)
+    if journal.taps.isOn { journal.taps.sweep(turn) }
     periodic.storePresence(&engine, &store, now: turn.now)
     peers.scan(engine, &store, now: turn.now)
     acceptor.resume(poller.epoll)
