@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-5aa2dbcd6b.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-73cb08a4dc.js"
+#embed "console-563df67604.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-73cb08a4dc.js.gz"
+#embed "console-563df67604.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-73cb08a4dc.js.br"
+#embed "console-563df67604.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-73cb08a4dc.js.map"
+#embed "console-563df67604.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-73cb08a4dc.js.map.gz"
+#embed "console-563df67604.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-73cb08a4dc.js.map.br"
+#embed "console-563df67604.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-73cb08a4dc.js",
+    {"/assets/console-563df67604.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-73cb08a4dc.js.map",
+    {"/assets/console-563df67604.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

@@ -33,7 +33,7 @@ export function traced(rest, connection) {
   const button = el('button.button', { type: 'button' }, 'Trace');
   let isWanted = false;
 
-  /** @param {string} path */
+  /** @param {`connection-traces/${string}`} path */
   async function follow(path) {
     let after = 0;
     while (isWanted && lines.isConnected) {
