@@ -5,6 +5,7 @@ import Primitives
 import REST
 import Settings
 import Testing
+import Tokens
 import Wire
 
 @testable import Gateway

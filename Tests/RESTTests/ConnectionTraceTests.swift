@@ -103,27 +103,26 @@ import Testing
   @Test("few traces run at once, fewer of one workspace; only its own workspace finds a trace")
   func number() throws {
     let traces = ConnectionTraces()
-    func start(_ workspace: Identifier?, at now: Instant) throws(Problem) -> ConnectionTrace {
+    func begin(_ workspace: Identifier?, at now: Instant) throws(Problem) -> ConnectionTrace {
       try traces.start(
         of: Identifier(high: 1, low: 1), in: workspace,
         id: Identifier(high: 3, low: UInt64(now.nanoseconds)), now: now)
     }
     let (one, other) = (Identifier(high: 9, low: 1), Identifier(high: 9, low: 2))
-    let first = try start(one, at: after(1))
-    _ = try start(one, at: after(2))
-    #expect(throws: Problem.self) { try start(one, at: after(3)) }
-    _ = try start(other, at: after(4))
-    _ = try start(nil, at: after(5))
-    #expect(throws: Problem.self) { try start(nil, at: after(6)) }
+    let first = try begin(one, at: after(1))
+    _ = try begin(one, at: after(2))
+    #expect(throws: Problem.self) { try begin(one, at: after(3)) }
+    _ = try begin(other, at: after(4))
+    let ofInstance = try begin(nil, at: after(5))
+    #expect(throws: Problem.self) { try begin(nil, at: after(6)) }
     #expect(traces.find(first.id, of: one) === first)
     #expect(traces.find(first.id, of: other) == nil && traces.find(first.id, of: nil) == nil)
     first.end("a test", now: after(7))
-    _ = try start(one, at: after(8))
+    _ = try begin(one, at: after(8))
     #expect(traces.find(first.id, of: one) === first, "its last lines can be read")
-    for number in 0..<Int64(ConnectionTraces.keptMax * 2) {
-      traces.find(Identifier(high: 3, low: 0), of: nil)?.end("", now: start)
-      let trace = try? start(nil, at: after(100 + number))
-      trace?.end("a test", now: after(100 + number))
+    ofInstance.end("a test", now: after(9))
+    for number in 0..<Int64(ConnectionTraces.keptMax) {
+      try begin(nil, at: after(100 + number)).end("a test", now: after(100 + number))
     }
     #expect(traces.find(first.id, of: one) == nil, "the oldest ended ones go first")
   }
