@@ -113,8 +113,8 @@ ended = [line for line in lines if line["message"] == "connection ended"]
 assert ended and all(type(line["code"]) is int and type(line["duration_ms"]) is int for line in ended), ended
 assert any(line["closed_by"] == "kick" and line["reason"] == "from the shell" for line in ended), ended
 requests = [line for line in lines if line["message"] == "request"]
-assert any(line["status"] == 101 and line["connection"] for line in requests), requests
-assert any(line.get("route") == "/api/v1/admin/connections/{id}/disconnect" for line in requests), requests
-assert all(type(line["duration_ms"]) is int and not {"?", "="} & set(line.get("path", "")) for line in requests), requests
+assert any(line["status"] == 101 and line["connection"] for line in requests), "see the log"
+assert any(line.get("route") == "/api/v1/admin/connections/{id}/disconnect" for line in requests), "see the log"
+assert all(type(line["duration_ms"]) is int and not {"?", "="} & set(line.get("path", "")) for line in requests), "see the log"
 assert "eyJ" not in open(sys.argv[1]).read()
 ' "$log"

@@ -27,7 +27,9 @@ const row = (line) => el('li', { 'data-kind': line.kind },
  * @param {string} connection
  */
 export function traced(rest, connection) {
-  const lines = el('ol.trace', { role: 'log', tabindex: 0, 'aria-label': 'Trace', hidden: true });
+  const lines = el('ol');
+  const box = el('div.trace', { role: 'log', tabindex: 0, 'aria-label': 'Trace', hidden: true },
+    lines);
   const said = el('p.hint', { role: 'status' },
     'A trace shows frames without their text, for 10 minutes. The audit log has an entry.');
   const button = el('button.button', { type: 'button' }, 'Trace');
@@ -41,7 +43,7 @@ export function traced(rest, connection) {
       after = position;
       lines.append(...more.map(row));
       while (lines.childElementCount > SHOWN_MAX) lines.firstElementChild?.remove();
-      lines.scrollTop = lines.scrollHeight;
+      box.scrollTop = box.scrollHeight;
       if (dropped) said.textContent = `${dropped.toLocaleString()} lines were dropped.`;
       if (ended) return ended;
       await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
@@ -54,7 +56,7 @@ export function traced(rest, connection) {
     isWanted = !isWanted;
     if (!isWanted) return;
     button.textContent = 'End trace';
-    lines.hidden = false;
+    box.hidden = false;
     lines.replaceChildren();
     said.textContent = 'The trace runs.';
     try {
@@ -64,5 +66,5 @@ export function traced(rest, connection) {
     isWanted = false;
     button.textContent = 'Trace';
   };
-  return el('div.field', {}, el('div', {}, button), said, lines);
+  return el('div.field', {}, el('div', {}, button), said, box);
 }
