@@ -87,4 +87,19 @@ public enum AuditLog {
           jsonb_build_object('connection', $5::text, 'reason', $6::text))
         """, actor.parameters + [.uuid(party), .text("\(connection)"), .text(reason)]))
   }
+
+  /// An administrator follows what a client and the gateway send each other, without texts.
+  ///
+  /// - Parameter party: as for `disconnected`.
+  public static func traced(
+    _ party: Identifier?, connection: Identifier, by actor: AuditActor
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+        VALUES ($1::uuid, $2::uuid, $3::text, 'connection.traced', $4::uuid,
+          jsonb_build_object('connection', $5::text))
+        """, actor.parameters + [.uuid(party), .text("\(connection)")]))
+  }
 }

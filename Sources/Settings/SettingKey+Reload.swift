@@ -10,7 +10,7 @@ extension SettingKey {
       true
     // Each connection to the database is replaced when it is idle.
     case .databaseURL: true
-    case .logLevel, .drainSeconds: true
+    case .logLevel, .logAccess, .drainSeconds: true
     case .connections, .connectionsPerAddress, .connectionsPerVisitor, .connectionsPerWorkspace,
       .handshakes, .handshakesPerAddress, .connectsPerAddress, .hellosPerAddress,
       .tokensPerAddress, .requestsPerMember, .requestsPerKey, .requestsPerVisitor,

@@ -19,6 +19,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case loops
   case logLevel = "log.level"
   case logFormat = "log.format"
+  case logAccess = "log.access"
   case connections = "limits.connections"
   case warmSessions = "limits.warm_sessions"
   case recentMebibytes = "limits.recent_mebibytes"

@@ -49,6 +49,7 @@ extension SettingKey {
     case .loops: SettingProperty(\.loops)
     case .logLevel: SettingProperty(\.log.level)
     case .logFormat: SettingProperty(\.log.format)
+    case .logAccess: SettingProperty(\.log.access)
     case .trustedProxies: SettingProperty(\.trustedProxies)
     case .proxyProtocol: SettingProperty(\.proxyProtocol)
     case .allowedHosts: SettingProperty(\.allowedHosts)

@@ -55,6 +55,7 @@ extension Settings {
     check.number(.loops, into: &loops)
     check.value(.logLevel, into: &log.level) { LogLevel(rawValue: $0.lowercased()) }
     check.value(.logFormat, into: &log.format) { LogFormat(rawValue: $0.lowercased()) }
+    check.value(.logAccess, into: &log.access) { parseBoolean($0) }
     readLimits(&check)
     check.list(.trustedProxies, into: &trustedProxies, none: "none") { parseRange($0) }
     check.value(.proxyProtocol, into: &proxyProtocol) { parseBoolean($0) }

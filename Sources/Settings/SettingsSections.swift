@@ -20,6 +20,8 @@ public struct TLSSettings: Sendable, Equatable {
 public struct LogSettings: Sendable, Equatable {
   public var level = LogLevel.info
   public var format = LogFormat.text
+  /// Whether each HTTP request is a line.
+  public var access = false
 
   public init() {}
 }

@@ -12,7 +12,8 @@ struct AdminClient {
   private static let responseBytesMax = 4_194_304
 
   private let address: ListenAddress
-  private let token: String
+  /// A token is valid for a minute, so each request gets its own.
+  private let tokens: TokenAuthority
 
   init(_ settings: Settings, _ tokens: TokenAuthority) throws {
     guard var address = settings.adminListen.first else {
@@ -23,7 +24,7 @@ struct AdminClient {
     if address.host == "0.0.0.0" { address.host = "127.0.0.1" }
     if address.host == "::" { address.host = "::1" }
     self.address = address
-    token = try tokens.issueForInstance(now: SystemClock.wallTime())
+    self.tokens = tokens
   }
 
   /// - Returns: the body of a successful response.
@@ -31,6 +32,7 @@ struct AdminClient {
     _ method: String, _ target: String, body: String = "",
     milliseconds: Int32 = AdminClient.milliseconds
   ) throws -> String {
+    let token = try tokens.issueForInstance(now: SystemClock.wallTime())
     let text = """
       \(method) \(target) HTTP/1.1\r
       Host: \(address)\r

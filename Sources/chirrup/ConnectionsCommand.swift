@@ -10,13 +10,13 @@ import Settings
 struct ConnectionsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "connections",
-    abstract: "List connections, open and ended, with the reason of each end; disconnect clients.",
+    abstract: "List connections, with the reason of each end; disconnect and trace clients.",
     discussion: """
       Asks the gateway on this machine at admin_listen. Each gateway knows its own connections: \
       the open ones, and of each event loop up to 4096 that ended within 24 hours. The log has \
       all ends (config/LOG.md).
       """,
-    subcommands: [List.self, Show.self, Kick.self])
+    subcommands: [List.self, Show.self, Kick.self, Trace.self])
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "List connections, newest first.")

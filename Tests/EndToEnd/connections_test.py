@@ -68,6 +68,7 @@ class ConnectionsRun(WidgetRun):
         aside = self.page_.get_by_role("complementary", name="Connection")
         expect(aside.get_by_text("1 in, 1 out")).to_be_visible()
         self.pictures("connection")
+        self.traced(aside)
         aside.get_by_label("Reason (for the audit log)").fill("seen twice")
         aside.get_by_role("button", name="Disconnect").click()
         expect(aside.get_by_text("connects again within seconds")).to_be_visible()
@@ -83,6 +84,21 @@ class ConnectionsRun(WidgetRun):
         self.promise("the client connects again by itself and loses nothing")
         found = self.sql("SELECT details ->> 'reason' FROM audit_log WHERE action = 'connection.disconnected'")
         self.promise("the audit log has the kick", found == "seen twice")
+
+    def traced(self, aside) -> None:
+        aside.get_by_role("button", name="Trace", exact=True).click()
+        expect(aside.get_by_text("The trace runs.")).to_be_visible()
+        lines = aside.get_by_role("log", name="Trace").get_by_role("listitem")
+        self.stays.say("words that no trace shows")
+        self.stays.committed()
+        expect(lines.filter(has_text="Client").filter(has_text="send")).to_have_count(1)
+        expect(lines.filter(has_text="Gateway").filter(has_text="ack")).to_have_count(1)
+        expect(lines.filter(has_text="words that")).to_have_count(0)
+        self.pictures("connection-trace")
+        self.accessible(self.page_, "a trace")
+        aside.get_by_role("button", name="End trace").click()
+        expect(aside.get_by_text("The trace has ended: it was ended.")).to_be_visible()
+        self.promise("a trace shows what a client sends and gets, without the text")
 
     def narrow(self) -> None:
         self.page_.set_viewport_size({"width": 390, "height": 844})

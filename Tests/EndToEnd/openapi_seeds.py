@@ -80,6 +80,20 @@ def connection():
     return holder.stdout.readline().strip()
 
 
+def trace_of(connection):
+    """Returns the id of an ended trace. Those of an earlier run that nobody reads end within half a minute."""
+    for _ in range(30):
+        try:
+            started = ask("POST", f"{admin}/connections/{connection}/trace", {}, owner)["trace"]["id"]
+            ask("DELETE", f"{admin}/connection-traces/{started}", None, owner)
+            return started
+        except urllib.error.HTTPError as error:
+            if error.code != 409:
+                raise
+            time.sleep(2)
+    raise SystemExit("the traces of an earlier run did not end within a minute")
+
+
 ask(
     "PATCH",
     admin + "/settings",
@@ -93,6 +107,8 @@ left = {"workspace": workspace, "email": "ada@example.com", "message": "Is anybo
 waiting = [ask("POST", "/api/v1/widget/offline", left)["session"] for _ in range(8)]
 visits = [visit() for _ in range(4)]
 held = connection()
+traced = connection()
+trace = trace_of(traced)
 # An API key changes and removes agents only.
 members = [
     made("/members", {"email": f"m{i}-{waiting[0]}@example.com", "name": "M", "role": "agent"}, "member")
@@ -178,6 +194,9 @@ examples = {
     f"POST {admin}/api-keys": of(body={"name": "another", "scopes": ["audit:read"]}),
     f"DELETE {admin}/api-keys/{{id}}": of(id=keys[1]["api_key"]["id"]),
     f"GET {admin}/connections/{{id}}": of(id=held),
+    f"POST {admin}/connections/{{id}}/trace": of(id=traced),
+    f"GET {admin}/connection-traces/{{id}}": of(id=trace, after=0),
+    f"DELETE {admin}/connection-traces/{{id}}": of(id=trace),
     f"POST {admin}/connections/{{id}}/disconnect": of(id=held, body={"reason": "a test"}),
     # One that is turned off need not answer.
     f"PUT {admin}/identity-provider": of(body={

@@ -14,7 +14,7 @@ import Testing
   }
 
   /// The first column of the tables below a heading.
-  private static func documented(_ heading: String) throws -> [String] {
+  static func documented(_ heading: String) throws -> [String] {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let page = try String(contentsOf: root.appending(path: "config/LOG.md"), encoding: .utf8)

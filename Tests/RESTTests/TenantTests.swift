@@ -197,7 +197,7 @@ import Tokens
         "members": member, "api-keys": key, "identity-secrets": identity,
         "rich-menus": menu, "webhooks": webhook,
         // Any id: no gateway runs here, see ConnectionListTests.
-        "connections": "\(passkey)",
+        "connections": "\(passkey)", "connection-traces": "\(passkey)",
         "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",
         "intents": "kept", "passkeys": "\(passkey)",
       ],

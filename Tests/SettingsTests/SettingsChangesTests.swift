@@ -80,6 +80,7 @@ import Testing
     values.loops = 3
     values.log.level = .error
     values.log.format = .json
+    values.log.access = true
     values.trustedProxies = ["10.0.0.0/8"]
     values.proxyProtocol = true
     values.allowedHosts = ["a.test"]

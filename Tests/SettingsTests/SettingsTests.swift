@@ -138,7 +138,7 @@ import Testing
       migrations_url: host=direct dbname=chat user=owner
       data_dir: /srv/chirrup
       loops: 4
-      log: {level: debug, format: json}
+      log: {level: debug, format: json, access: true}
       limits:
         connections: 10
         warm_sessions: 256
@@ -208,6 +208,7 @@ import Testing
     expected.loops = 4
     expected.log.level = .debug
     expected.log.format = .json
+    expected.log.access = true
     expected.limits.connections = 10
     expected.limits.warmSessions = 256
     expected.limits.recentMebibytes = 7
@@ -275,7 +276,7 @@ import Testing
       "CHIRRUP_DATA_DIR": "/srv/chirrup",
       "CHIRRUP_LOOPS": "4",
       "CHIRRUP_LOG_LEVEL": "DEBUG",
-      "CHIRRUP_LOG_FORMAT": "json",
+      "CHIRRUP_LOG_FORMAT": "json", "CHIRRUP_LOG_ACCESS": "true",
       "CHIRRUP_LIMITS_CONNECTIONS": "10",
       "CHIRRUP_LIMITS_WARM_SESSIONS": "256", "CHIRRUP_LIMITS_RECENT_MEBIBYTES": "7",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_ADDRESS": "5",

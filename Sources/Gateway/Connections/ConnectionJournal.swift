@@ -14,6 +14,7 @@ struct ConnectionJournal {
   private let loop: Int
   private let logger: Logger
   private(set) var ended = EndedConnections()
+  var taps = ConnectionTaps()
 
   init(gateway: Identifier, loop: Int, logger: Logger) {
     self.gateway = gateway
@@ -25,6 +26,7 @@ struct ConnectionJournal {
     let last = record(report, from: address, turn)
     logger.info("connection ended", metadata: ConnectionJournal.metadata(last))
     ended.add(last)
+    if taps.isOn { taps.ended(last, turn) }
   }
 
   mutating func dropOld(_ now: WallTime) { ended.dropOld(now) }

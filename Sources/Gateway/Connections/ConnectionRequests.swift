@@ -9,6 +9,7 @@ enum ConnectionsMail: Sendable {
   case find(ConnectionFilter, ConnectionAnswers)
   /// Disconnect the open connections that the filter accepts: at most one, since it has an id.
   case disconnect(ConnectionFilter, reason: String, ConnectionAnswers)
+  case trace(ConnectionTrace, ConnectionAnswers)
 }
 
 /// The answers of the loops to one request.
@@ -44,6 +45,9 @@ extension ConnectionJournal {
         }
       }
       answers.give(found)
+    case .trace(let trace, let answers):
+      taps.start(trace, engine.connections)
+      answers.give([])
     }
   }
 
@@ -71,6 +75,10 @@ extension ConnectionJournal {
 extension LoopServices: Connections {
   func find(_ filter: ConnectionFilter) async -> [ConnectionRecord]? {
     await ask { .find(filter, $0) }.map { filter.newest(of: $0) }
+  }
+
+  func trace(_ trace: ConnectionTrace) async -> Bool? {
+    await ask { .trace(trace, $0) }.map { _ in true }
   }
 
   func disconnect(

@@ -40,6 +40,10 @@ struct HTTPExchange {
   var isHead = false
   /// The present request wants to upgrade at a path without WebSocket.
   var isMisplacedUpgrade = false
+  /// The present request in the access log; nil while that is off.
+  var access: AccessEntry?
+  /// The bytes of the last complete request.
+  private(set) var requestByteCount = 0
   /// When the request must be complete, or the idle connection is closed.
   var deadline: Instant
 
@@ -51,6 +55,8 @@ struct HTTPExchange {
   private(set) var isSilent = true
   /// Whether bytes of an incomplete or unparsed request are held.
   var hasInput: Bool { start < input.count }
+  /// Those bytes.
+  var heldByteCount: Int { input.count - start }
 
   mutating func receive(_ bytes: RawSpan, now: Instant) {
     if isIdle {
@@ -79,8 +85,9 @@ struct HTTPExchange {
       isContinueDue = false
       return .expectsContinue
     }
+    requestByteCount = headByteCount + bodyByteCount
     let body = Array(input[bodyStart..<(bodyStart + bodyByteCount)])
-    drop(headByteCount + bodyByteCount)
+    drop(requestByteCount)
     self.head = nil
     hasCheckedLine = false
     isContinueDue = false

@@ -2,6 +2,7 @@ import Chat
 import Directory
 import Engine
 import Kernel
+import Logging
 import OpenSSL
 import Primitives
 import REST
@@ -14,10 +15,11 @@ struct HTTPServer {
   private let context: GatewayContext
   private let loop: Int
   private let pulse: LoopPulse
-  private var rules: LoopRules
+  private(set) var rules: LoopRules
+  let access: AccessLog
   /// The allowed origins, read by the first loop for all.
   private(set) var origins: Origins
-  private var random = RandomBlock()
+  var random = RandomBlock()
   /// Sockets with responses to be sent.
   var unsent = UnsentSockets()
   private var appends = PendingAppends()
@@ -26,11 +28,12 @@ struct HTTPServer {
   private static let chatPath = "/api/v1/ws"
   private static let echoPath = "/debug/echo"
 
-  init(_ context: GatewayContext, loop: Int) {
+  init(_ context: GatewayContext, loop: Int, _ logger: Logger) {
     self.context = context
     self.loop = loop
     pulse = context.pulses[loop]
     rules = context.rules
+    access = AccessLog(logger: logger, assets: context.assets)
     origins = context.rules.origins
   }
 
@@ -73,10 +76,12 @@ struct HTTPServer {
         unsent.append(sockets.id(at: socket))
         return nil
       case .fault(let status, let reason):
+        if rules.logsAccess { beginAccess(socket, nil, &sockets, turn) }
         refuse(socket, .http, status, reason, reason.description, [], &sockets, &metrics, turn)
         return nil
       case .request(let head, let body):
         metrics.httpRequests &+= 1
+        if rules.logsAccess { beginAccess(socket, head, &sockets, turn) }
         if dispatch(socket, head, body, &sockets, epoll, &metrics, turn) { return head }
         pulse.note(.sockets)
       }
@@ -190,10 +195,12 @@ struct HTTPServer {
     _ socket: SocketIndex, _ head: RequestHead, _ sockets: inout SocketTable, _ turn: Turn
   ) {
     let peer = sockets[socket].caller.peer
-    sockets[socket].exchange.output += ProxyProbe.response(
+    let response = ProxyProbe.response(
       head, peer: peer, client: rules.proxies.client(of: peer.ip, head),
       isTrusted: rules.proxies.contains(peer.ip),
       isSecure: sockets[socket].isSecure || rules.proxies.isSecure(peer.ip, head), at: turn.wall)
+    sockets[socket].exchange.output += response
+    logAnswer(socket, 200, byteCount: response.count, &sockets)
     sockets[socket].exchange.hold(milliseconds: ProxyProbe.heldMilliseconds, now: turn.now)
     unsent.append(sockets.id(at: socket))
   }
@@ -249,10 +256,17 @@ struct HTTPServer {
     if sockets[socket].isSecure, let policy = rules.transportSecurity {
       response.headers.append(("Strict-Transport-Security", policy))
     }
+    if let entry = sockets[socket].exchange.access {
+      response.headers.append((AccessLog.header, "\(entry.id)"))
+    }
+    let unsentCount = sockets[socket].exchange.output.count
     HTTPResponse.append(
       response, isHead: sockets[socket].exchange.isHead,
       isKeptAlive: sockets[socket].exchange.isKeptAlive, at: turn.wall,
       to: &sockets[socket].exchange.output)
+    logAnswer(
+      socket, response.status, route: response.route,
+      byteCount: sockets[socket].exchange.output.count - unsentCount, &sockets)
     sockets[socket].exchange.finish(now: turn.now)
     unsent.append(sockets.id(at: socket))
   }
@@ -308,6 +322,7 @@ struct HTTPServer {
       if sockets[socket].exchange.isSilent { metrics.faults.count(.http, "nothing came in time") }
       sockets.doom(socket)
     } else {
+      if rules.logsAccess { beginAccess(socket, nil, &sockets, turn) }
       refuse(
         socket, .http, 408, "request not complete in time",
         "The request was not complete after 10 seconds.", [], &sockets, &metrics, turn)

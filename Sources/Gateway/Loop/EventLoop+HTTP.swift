@@ -41,6 +41,7 @@ extension EventLoop {
       let id = engine.connections.accept(
         name: upgrade.name, isEcho: upgrade.isEcho, deflate: upgrade.deflate, now: engine.now)
     else { return http.refuseUpgrade(socket, AdmissionRefusal(.full), &sockets, &metrics, turn) }
+    http.logUpgrade(socket, upgrade, &sockets)
     let connection = id.index
     sockets.bind(sockets.id(at: socket), toConnection: connection)
     sockets[socket].phase = .webSocket(connection)

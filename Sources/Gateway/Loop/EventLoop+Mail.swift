@@ -74,6 +74,7 @@ extension EventLoop {
       }
     }
     revocations.end()
+    journal.taps.end(turn)
     store.end()
     http.end()
   }
@@ -131,6 +132,9 @@ extension EventLoop {
       where engine.connections.moves(connection, as: member, engine.effects):
         engine.verified(connection, .success(member))
       case .success((let member, let subject)):
+        if journal.taps.isOn {
+          journal.taps.join(connection.index, as: member, engine.connections, turn)
+        }
         revocations.add(
           Revocations.TokenCheck(
             socket: sockets.id(at: socket), connection: connection, subject: subject,
@@ -147,6 +151,7 @@ extension EventLoop {
       guard let socket = sockets.socket(ofConnection: id.index), sockets.isAlive(socket),
         let departure = engine.connections.depart(id)
       else { continue }
+      if journal.taps.isOn { journal.taps.leave(id.index) }
       try? poller.epoll.remove(sockets[socket].descriptor)
       sockets[socket].tls?.forget(tls.workspace)
       let transfer = SocketTransfer(sockets.remove(socket))
@@ -163,6 +168,9 @@ extension EventLoop {
     }
     sockets.bind(id, toConnection: connection.index)
     sockets[id.index].phase = .webSocket(connection.index)
+    if journal.taps.isOn {
+      journal.taps.join(connection.index, as: departure.member, engine.connections, turn)
+    }
     revocations.add(
       Revocations.TokenCheck(
         socket: id, connection: connection,

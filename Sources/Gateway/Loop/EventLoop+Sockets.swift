@@ -40,6 +40,9 @@ extension EventLoop {
   mutating func deliver(_ socket: SocketIndex, _ range: Range<Int>) {
     switch sockets[socket].phase {
     case .webSocket(let connection):
+      if journal.taps.isOn {
+        journal.taps.received(connection, input[range], engine.connections, turn)
+      }
       input.withMutableRawSpan { all in
         var bytes = all._mutatingExtracting(range)
         engine.receive(connection, &bytes)
@@ -97,6 +100,9 @@ extension EventLoop {
   private mutating func flush(_ socket: SocketIndex, _ connection: ConnectionIndex) {
     output.bytes.removeAll(keepingCapacity: true)
     engine.collect(connection, into: &output.bytes)
+    if journal.taps.isOn {
+      journal.taps.collected(connection, output.bytes, engine.connections, turn)
+    }
     guard !sockets[socket].isDoomed else { return }
     send(socket, connection)
   }
@@ -173,6 +179,8 @@ extension EventLoop {
         metrics.closed[report.ending?.code.rawValue ?? 1006, default: 0] &+= 1
         journal.noteEnd(report, from: sockets[socket].caller.peer.ip, turn)
       }
+    } else if case .http = sockets[socket].phase {
+      http.logUnanswered(socket, &sockets)
     }
     if sockets[socket].hasEnded || drain.isOver {
       if !sockets[socket].hasEnded { tls.close(socket, &sockets) }

@@ -67,7 +67,7 @@ struct EventLoop: ~Copyable {
     sockets = SocketTable(limit: connectionsMax + Admission.adminSocketsMax, logger: logger)
     acceptor = Acceptor(context, listeners, logger)
     tls = TLSDriver(context.certificates?.first, context.admission)
-    http = HTTPServer(context, loop: index)
+    http = HTTPServer(context, loop: index, logger)
     engine = Engine(
       loop: index, loopCount: context.loopCount,
       configuration: Engine.Configuration(
@@ -215,6 +215,7 @@ struct EventLoop: ~Copyable {
     if index == 0 { sweepForAll() }
     store.pollGeneration(now: turn.now)
     revocations.sweep(sockets)
+    if journal.taps.isOn { journal.taps.sweep(turn) }
     periodic.storePresence(&engine, &store, now: turn.now)
     peers.scan(engine, &store, now: turn.now)
     acceptor.resume(poller.epoll)

@@ -17,6 +17,8 @@ final class LoopRules: Sendable {
   /// may hold any share of them, and besides those that are moving from another loop.
   let connectionsMax: Int
   let databaseURL: String
+  /// Whether each request is a line of the log.
+  let logsAccess: Bool
 
   init(_ settings: Settings, databaseURL: String, quotas: SharedQuotas) {
     proxies = Proxies(settings)
@@ -27,6 +29,7 @@ final class LoopRules: Sendable {
     self.quotas = quotas
     connectionsMax = 2 * settings.limits.connections
     self.databaseURL = databaseURL
+    logsAccess = settings.log.access
   }
 }
 

@@ -8,6 +8,9 @@ public protocol Connections: Sendable {
 
   /// Disconnects an open connection. False: there is none with this id. Nil: as for `find`.
   func disconnect(_ id: Identifier, of workspace: Identifier?, reason: String) async -> Bool?
+
+  /// Adds the frames of the trace's connections to it until it ends. Nil: as for `find`.
+  func trace(_ trace: ConnectionTrace) async -> Bool?
 }
 
 /// A search for connections. Nil accepts any.

@@ -34,13 +34,33 @@ extension API {
     if parts == ["reload"] { return try await reloadForInstance(request) }
     if parts.count == 1 { return try await listForInstance(request) }
     guard parts[0] == "connections" else { throw .notFound }
+    if parts[1] == "traces" { return try await traceForInstance(request, parts.dropFirst(2)) }
     guard let id = Identifier(String(parts[1])) else { throw .notFound }
+    if request.method == "POST", parts.dropFirst(2) == ["trace"] {
+      return try await startTrace(
+        of: id, in: nil, id: .random(at: request.now),
+        by: { $0.party.map { AuditActor.command(in: $0.workspace) } })
+    }
     let record = try await connectionForInstance(id)
     switch (request.method, parts.count) {
     case ("GET", 2): return .json(record.json)
     case ("POST", 3) where parts[2] == "disconnect":
       return try await disconnectForInstance(record, request)
     default: throw .notFound
+    }
+  }
+
+  /// - Parameter rest: the path after `/connections/traces`.
+  private func traceForInstance(
+    _ request: APIRequest, _ rest: ArraySlice<Substring>
+  ) async throws(Problem) -> APIResponse {
+    guard rest.count == 1, let id = rest.first.flatMap({ Identifier(String($0)) }) else {
+      throw .notFound
+    }
+    switch request.method {
+    case "GET": return try await readTrace(id, of: nil, request)
+    case "DELETE": return try endTrace(id, of: nil)
+    default: throw .wrongMethod(allowed: ["GET", "DELETE"])
     }
   }
 

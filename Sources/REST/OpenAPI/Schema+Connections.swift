@@ -7,6 +7,24 @@ extension Schema {
   ).named("Connection")
 
   static let connections = page("connections", of: connection).named("Connections")
+  static let startedTrace = object([
+    "trace": object(["id": .id, "target": .id, "seconds_max": .count])
+  ]).named("StartedTrace")
+  static let traceLines = object([
+    "lines": array(of: traceLine),
+    "position": count.described("The value of “after” for the next lines."),
+    "dropped": count.described("Lines that were replaced before they were read."),
+    "ended": text.orNull.described("Why the trace has ended; null while it has or may get lines."),
+  ]).named("TraceLines")
+  private static let traceLine = object([
+    "n": count, "at": time, "connection": id,
+    "kind": word(TraceLine.Kind.allCases.map(\.rawValue)),
+    "frame": word(["text", "binary", "ping", "pong", "close"]).orNull, "bytes": count,
+    "deflated": bool, "type": text.orNull.described("The command or event, never its content."),
+    "session": id.orNull, "seq": count.orNull,
+    "code": text.orNull.described("Of an error, a close frame or an end."),
+    "reason": text.orNull,
+  ]).named("TraceLine")
   static let oneConnection = object(["connection": connection]).named("ConnectionAnswer")
   static let disconnection = input(
     optional: [

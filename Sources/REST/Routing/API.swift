@@ -31,6 +31,7 @@ public final class API: Sendable {
   let requestLimits: RequestLimits
   let expensiveCalls: ExpensiveCalls
   let callsInFlight = CallsInFlight()
+  let traces = ConnectionTraces()
   let unreadableSecrets: UnreadableSecrets
   public let cachedSettings: CachedSettings
   /// A thread for work that would block a loop: compiling patterns, and matching them.

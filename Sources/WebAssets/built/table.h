@@ -172,40 +172,40 @@ static const unsigned char brotli_18[] = {
 #embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-057e6a1840.css"
+#embed "console-666f956f85.css"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-057e6a1840.css.gz"
+#embed "console-666f956f85.css.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-057e6a1840.css.br"
+#embed "console-666f956f85.css.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-057e6a1840.css.map"
+#embed "console-666f956f85.css.map"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-057e6a1840.css.map.gz"
+#embed "console-666f956f85.css.map.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-057e6a1840.css.map.br"
+#embed "console-666f956f85.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-2d8269560e.js"
+#embed "console-a70ff0301e.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-2d8269560e.js.gz"
+#embed "console-a70ff0301e.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-2d8269560e.js.br"
+#embed "console-a70ff0301e.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-2d8269560e.js.map"
+#embed "console-a70ff0301e.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-2d8269560e.js.map.gz"
+#embed "console-a70ff0301e.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-2d8269560e.js.map.br"
+#embed "console-a70ff0301e.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -309,19 +309,19 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-057e6a1840.css",
+    {"/assets/console-666f956f85.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-057e6a1840.css.map",
+    {"/assets/console-666f956f85.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-2d8269560e.js",
+    {"/assets/console-a70ff0301e.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-2d8269560e.js.map",
+    {"/assets/console-a70ff0301e.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

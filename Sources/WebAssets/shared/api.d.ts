@@ -390,6 +390,29 @@ interface StoredCredential {
   updated_at: string;
 }
 
+/** A frame of a traced connection, without its text; or the begin or end of a connection. */
+interface TraceLine {
+  n: number;
+  at: string;
+  connection: string;
+  kind: 'received' | 'sent' | 'opened' | 'ended';
+  frame: 'text' | 'binary' | 'ping' | 'pong' | 'close' | null;
+  bytes: number;
+  deflated: boolean;
+  type: string | null;
+  session: string | null;
+  seq: number | null;
+  code: string | null;
+  reason: string | null;
+}
+
+interface TraceAnswer {
+  lines: TraceLine[];
+  position: number;
+  dropped: number;
+  ended: string | null;
+}
+
 /** A WebSocket of the gateway that answers. Times of its end are null while it is open. */
 interface ConnectionRow {
   id: string;
@@ -576,6 +599,7 @@ interface Rest {
   get(path: 'audit-log', query?: Query): Promise<ListPage<'audit_log'>>;
   get(path: 'connections', query?: Query): Promise<ListPage<'connections'>>;
   get(path: `connections/${string}`): Promise<{ connection: ConnectionRow }>;
+  get(path: `connection-traces/${string}`, query: Query): Promise<TraceAnswer>;
   get(path: `webhooks/${string}/deliveries`, query?: Query): Promise<{ deliveries: Delivery[] }>;
   get(path: '/api/v1/auth/sessions'): Promise<{ sessions: LoginSession[] }>;
   post(path: '/api/v1/auth/sessions/end-others'): Promise<{ ended: number }>;
@@ -592,6 +616,7 @@ interface Rest {
   post(path: `live-chat/conversations/${string}/restore`): Promise<unknown>;
   post(path: `webhooks/${string}`): Promise<unknown>;
   post(path: `connections/${string}/disconnect`, body: object): Promise<unknown>;
+  post(path: `connections/${string}/trace`): Promise<{ trace: { id: string } }>;
   put(path: 'identity-provider', body: object): Promise<IdentityProviderAnswer>;
   /** With `isNew` an object that exists is refused, with 412. */
   put(

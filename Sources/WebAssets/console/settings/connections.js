@@ -3,6 +3,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { sentence } from '../shell/rest.js';
+import { traced } from './connection-trace.js';
 import { confirmed } from './fields.js';
 import { pane } from './pane.js';
 import { moment } from './times.js';
@@ -227,6 +228,7 @@ class Connections {
         !row.ended_at && el('div.field', {},
           el('label', { for: 'kick-reason' }, 'Reason (for the audit log)'), reason,
           el('p.hint', {}, 'To keep a visitor out, block them in the conversation.'),
-          kick, said))));
+          kick, said),
+        !row.ended_at && traced(this.#context.rest, id))));
   }
 }
