@@ -66,6 +66,7 @@ extension Settings {
     check.list(.webhooksPorts, into: &webhooks.ports) { parsePorts($0) }
     check.number(.webhooksTimeoutSeconds, into: &webhooks.timeoutSeconds)
     check.number(.webhooksRetryMilliseconds, into: &webhooks.retryMilliseconds)
+    readMaintenance(&check)
     check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
     check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }
     check.number(.compressionWindowBits, into: &compression.windowBits)
@@ -115,6 +116,12 @@ extension Settings {
     check.number(.expensivePerWorkspace, into: &limits.expensivePerWorkspace)
     check.number(.expensiveSeconds, into: &limits.expensiveSeconds)
     check.list(.exemptAddresses, into: &limits.exemptAddresses, none: "none") { parseRange($0) }
+  }
+
+  private mutating func readMaintenance(_ check: inout SettingsCheck) {
+    check.optional(.maintenanceWindow, into: &maintenance.window) { parseWindow($0) }
+    check.number(.maintenanceConversationDays, into: &maintenance.conversationDays)
+    check.number(.maintenanceAuditDays, into: &maintenance.auditDays)
   }
 
   private mutating func readDatabase(_ check: inout SettingsCheck) {
