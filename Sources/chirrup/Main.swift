@@ -15,7 +15,7 @@ struct Chirrup: AsyncParsableCommand {
       ConnectionsCommand.self, ReloadCommand.self, VisitorCommand.self,
       ImportCommand.self, RetentionCommand.self,
       QuarantineCommand.self, BackupCommand.self, RestoreCommand.self, EpochCommand.self,
-      AnalyticsCommand.self, DemoDataCommand.self,
+      AuditCommand.self, AnalyticsCommand.self, DemoDataCommand.self,
       VersionCommand.self,
     ])
 }

@@ -13,10 +13,10 @@ import Testing
     // Example conversations; and PostgreSQL's own catalogues and settings, which no target owns.
     "chirrup": [
       "BackupCommand.swift", "BackupProgress.swift", "DemoData.swift", "DemoDataCommand.swift",
-      "Doctor/BloatCheck.swift",
+      "Doctor/AutovacuumCheck.swift", "Doctor/BloatCheck.swift",
       "Doctor/ClockCheck.swift", "Doctor/CommitTimeCheck.swift", "Doctor/DatabaseCheck.swift",
       "Doctor/DatabaseConnectionsCheck.swift", "Doctor/DurabilityCheck.swift",
-      "Doctor/TimeZonesCheck.swift",
+      "Doctor/TimeZonesCheck.swift", "Doctor/WraparoundCheck.swift",
     ],
   ]
 
