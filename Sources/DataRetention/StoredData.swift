@@ -44,7 +44,7 @@ public struct StoredData {
   /// Makes running gateways reload the sessions in their memory, within seconds.
   func announceChanges() throws(QueryFailure) { try ask(ExpiredConversations.announce) }
 
-  func ask<Answer>(_ statement: Statement<Answer>) throws(QueryFailure) -> Answer {
+  func ask<Answer>(_ statement: Directory.Statement<Answer>) throws(QueryFailure) -> Answer {
     statement.answer(try connection.run(statement.query))
   }
 }

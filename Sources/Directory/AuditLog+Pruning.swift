@@ -1,4 +1,4 @@
-public import Postgres
+import Postgres
 public import Primitives
 
 /// The end of old entries. The login of a gateway may not delete any, so these statements need the

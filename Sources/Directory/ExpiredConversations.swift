@@ -1,4 +1,4 @@
-public import Postgres
+import Postgres
 public import Primitives
 
 /// The end of closed conversations after a number of days, with their messages, and of visitors

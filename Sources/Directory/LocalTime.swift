@@ -1,4 +1,4 @@
-public import Postgres
+import Postgres
 
 /// The clocks of a time zone. PostgreSQL knows the zones, and when their clocks change.
 public enum LocalTime {

@@ -1,4 +1,5 @@
 import DataRetention
+import Directory
 import Fixtures
 import Migrator
 import Postgres

@@ -5,6 +5,7 @@ import Kernel
 import Migrator
 import Postgres
 import Primitives
+import REST
 import Settings
 import Testing
 
@@ -190,8 +191,8 @@ import Testing
     }
     defer { gateway.stop() }
     try await wait("the failure") { record(.retention, of: gateway)?.failures == 1 }
-    let record = try #require(record(.retention, of: gateway))
-    #expect(record.lastRunAt != nil && record.lastSuccessAt == nil && !record.isUnderWay)
+    let run = try #require(record(.retention, of: gateway))
+    #expect(run.lastRunAt != nil && run.lastSuccessAt == nil && !run.isUnderWay)
     // What was done before is done, and gateways were told.
     #expect(try count(owner, "SELECT count(*) FROM chat_sessions") == 0)
     #expect(try count(owner, "SELECT generation FROM database_epoch") == 1)

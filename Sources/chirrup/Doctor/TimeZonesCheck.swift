@@ -3,6 +3,7 @@
 import Directory
 import Gateway
 import Postgres
+import Settings
 
 extension DoctorCheck {
   static let timeZones = DoctorCheck(
