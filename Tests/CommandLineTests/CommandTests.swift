@@ -232,7 +232,7 @@ import Testing
     #expect(try run("retention", "--days", "365").text.contains("No conversation is old enough."))
   }
 
-  @Test("old entries of the audit log are explained, removed with --yes only, and by the owner only")
+  @Test("old entries of the audit log are explained; only the owner removes them, with --yes")
   func audit() throws {
     let connection = try BlockingConnection(url)
     try connection.execute(

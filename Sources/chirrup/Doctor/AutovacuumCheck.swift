@@ -3,9 +3,10 @@ import Postgres
 
 extension DoctorCheck {
   static let autovacuum = DoctorCheck(
-    name: "autovacuum", symptom: "tables only grow, although nothing in their statements has changed",
-    remedy: "ALTER TABLE … RESET (autovacuum_enabled); or, if it is off for the server: ALTER SYSTEM "
-      + "RESET autovacuum; ALTER SYSTEM RESET track_counts; SELECT pg_reload_conf();"
+    name: "autovacuum",
+    symptom: "tables only grow, although nothing in their statements has changed",
+    remedy: "ALTER TABLE … RESET (autovacuum_enabled); or, if it is off for the server: ALTER "
+      + "SYSTEM RESET autovacuum; ALTER SYSTEM RESET track_counts; SELECT pg_reload_conf();"
   ) { examination in
     try examination.reading { connection in
       let rows = try connection.run(
