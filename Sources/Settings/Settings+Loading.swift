@@ -66,7 +66,7 @@ extension Settings {
     check.list(.webhooksPorts, into: &webhooks.ports) { parsePorts($0) }
     check.number(.webhooksTimeoutSeconds, into: &webhooks.timeoutSeconds)
     check.number(.webhooksRetryMilliseconds, into: &webhooks.retryMilliseconds)
-    readMaintenance(&check)
+    maintenance.read(&check)
     check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
     check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }
     check.number(.compressionWindowBits, into: &compression.windowBits)
@@ -116,12 +116,6 @@ extension Settings {
     check.number(.expensivePerWorkspace, into: &limits.expensivePerWorkspace)
     check.number(.expensiveSeconds, into: &limits.expensiveSeconds)
     check.list(.exemptAddresses, into: &limits.exemptAddresses, none: "none") { parseRange($0) }
-  }
-
-  private mutating func readMaintenance(_ check: inout SettingsCheck) {
-    check.optional(.maintenanceWindow, into: &maintenance.window) { parseWindow($0) }
-    check.number(.maintenanceConversationDays, into: &maintenance.conversationDays)
-    check.number(.maintenanceAuditDays, into: &maintenance.auditDays)
   }
 
   private mutating func readDatabase(_ check: inout SettingsCheck) {
@@ -186,6 +180,14 @@ extension Settings {
     if webhooks.ports.count > 16 {
       check.refuse(.webhooksPorts, because: "there are \(webhooks.ports.count)")
     }
+  }
+}
+
+extension MaintenanceSettings {
+  fileprivate mutating func read(_ check: inout SettingsCheck) {
+    check.optional(.maintenanceWindow, into: &window) { parseWindow($0) }
+    check.number(.maintenanceConversationDays, into: &conversationDays)
+    check.number(.maintenanceAuditDays, into: &auditDays)
   }
 }
 

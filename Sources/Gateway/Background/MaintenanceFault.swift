@@ -12,7 +12,7 @@ public enum MaintenanceFault: Error, Equatable, CustomStringConvertible {
     switch self {
     case .unknownZone(let zone):
       "maintenance.window: PostgreSQL knows no time zone \"\(zone)\"; names are as in "
-        + "Europe/Berlin, America/New_York and UTC (SELECT name FROM pg_timezone_names)"
+        + "Europe/Berlin, America/New_York and UTC (its view pg_timezone_names has all)"
     case .noOwner:
       "maintenance.audit_days: the user of database_url may not delete from audit_log; set "
         + "migrations_url to the URL of the tables' owner, or maintenance.audit_days to 0"

@@ -24,7 +24,8 @@ extension DoctorCheck {
       let names = (0..<rows.count).map { rows.text($0, 0) ?? "" }
       guard !names.isEmpty else { return .ok("no table is near the end of the transaction ids") }
       let tables = names.enumerated().map { row, name in
-        "\(name) has not been frozen for \((rows.int(row, 1) ?? 0) / 1_000_000) million transactions"
+        let millions = (rows.int(row, 1) ?? 0) / 1_000_000
+        return "\(name) has not been frozen for \(millions) million transactions"
       }
       let text = tables.joined(separator: "; ") + "; at 2147 million PostgreSQL refuses to write"
       let mend =
