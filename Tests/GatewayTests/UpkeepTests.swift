@@ -226,10 +226,8 @@ import Testing
     #expect(!record.isDue(retry) && record.isDue(retry.advanced(byMilliseconds: 60_000)))
   }
 
-  @Test("a round takes a bounded number of steps, so that a long backlog takes several")
-  func bounded() async throws {
-    let (url, owner) = try makeDatabase()
-    let total = Int64(Upkeep.stepsMax) * Upkeep.erasedMax + 1
+  /// Conversations that were deleted a year ago.
+  private func delete(_ count: Int64, _ owner: BlockingConnection) throws {
     try owner.run(
       Query(
         """
@@ -237,7 +235,45 @@ import Testing
           deleted_via)
         SELECT id, 'closed', 0, NULL, now() - interval '1 year', 'command'
         FROM workspaces, generate_series(1, $1::bigint)
-        """, [.int(total)]))
+        """, [.int(count)]))
+  }
+
+  @Test("a run stops in its midst when the window closes, and the next window continues")
+  func interrupted() async throws {
+    let (url, owner) = try makeDatabase()
+    // Ten rounds, each after two seconds.
+    let total = 10 * Int64(Upkeep.stepsMax) * Upkeep.erasedMax
+    try delete(total, owner)
+    let book = LogBook()
+    let (open, closed) = (try window(owner, isOpen: true), try window(owner, isOpen: false))
+    let gateway = try await RunningGateway(database: url, log: book) {
+      $0.maintenance.window = open
+    }
+    defer { gateway.stop() }
+    try await wait("the first step") { record(.deleted, of: gateway)?.rows ?? 0 > 0 }
+    await gateway.reload { $0.maintenance.window = closed }
+    try await wait("the end of the run") {
+      record(.deleted, of: gateway)?.lastRunAt != nil
+    }
+    let run = try #require(record(.deleted, of: gateway))
+    #expect(!run.isUnderWay && run.lastSuccessAt == nil && run.failures == 0)
+    let left: StaticString = "SELECT count(*) FROM chat_sessions WHERE deleted_at IS NOT NULL"
+    let rest = try count(owner, left)
+    #expect(rest > 0 && rest + Int64(run.rows) == total)
+    #expect(
+      book.lines(with: "goes on in the next window").contains {
+        $0.contains("rows=\(run.rows)") && $0.contains("task=deleted")
+      })
+    await gateway.reload { $0.maintenance.window = open }
+    try await wait("the rest") { record(.deleted, of: gateway)?.lastSuccessAt != nil }
+    #expect(try count(owner, left) == 0)
+  }
+
+  @Test("a round takes a bounded number of steps, so that a long backlog takes several")
+  func bounded() async throws {
+    let (url, owner) = try makeDatabase()
+    let total = Int64(Upkeep.stepsMax) * Upkeep.erasedMax + 1
+    try delete(total, owner)
     let gateway = try await RunningGateway(database: url)
     defer { gateway.stop() }
     // One round stops in the midst of the run.
