@@ -176,7 +176,8 @@ let package = Package(
       ["Journal", "Postgres", "Migrator", "EmbeddedPostgres", "Fixtures", "Chat", "Primitives"]),
     suite("MigratorTests", ["Migrator", "Postgres", "EmbeddedPostgres", "Fixtures", "Primitives"]),
     suite(
-      "DataRetentionTests", ["DataRetention", "Migrator", "Postgres", "Fixtures", "Primitives"]),
+      "DataRetentionTests",
+      ["DataRetention", "Directory", "Migrator", "Postgres", "Fixtures", "Primitives"]),
     suite("TokensTests", ["Tokens", "Primitives"]),
     suite("HTTPClientTests", ["HTTPClient", "Kernel", "Primitives"]),
     suite(

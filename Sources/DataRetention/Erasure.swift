@@ -56,8 +56,4 @@ extension StoredData {
   ) throws(QueryFailure) -> String? {
     try ask(VisitorData.export(visitor, workspace: workspace))
   }
-
-  private func ask<Answer>(_ statement: Statement<Answer>) throws(QueryFailure) -> Answer {
-    statement.answer(try connection.run(statement.query))
-  }
 }

@@ -1,44 +1,17 @@
-/// Deletes conversations that are older than their retention period: whole sessions, so that the
-/// numbers of the remaining ones have no holes.
+/// Deletes conversations that are older than their retention period, by hand: see
+/// `ExpiredConversations`.
+public import Directory
 public import Migrator
-public import Postgres
+import Postgres
 public import Primitives
 
 extension StoredData {
   /// The expired sessions of one workspace, with the number of their messages.
-  public struct Expired: Sendable, Equatable {
-    public var workspace: Identifier
-    public var workspaceName: String
-    public var sessions: Int64
-    public var messages: Int64
-  }
-
-  /// The most messages that one transaction deletes, unless a single session has more.
-  public static let messagesPerBatch: Int64 = 5_000
-  /// The most visitors that one transaction deletes.
-  public static let visitorsPerBatch: Int64 = 2_000
+  public typealias Expired = ExpiredConversations.Count
 
   /// Counts closed and deleted sessions without a message in the last `days` days. Changes nothing.
-  public func expired(
-    days: Int, workspace: Identifier?
-  ) throws(QueryFailure) -> [Expired] {
-    let rows = try connection.run(
-      Query(
-        """
-        SELECT w.id, w.name, count(*), coalesce(sum(s.last_seq), 0)::bigint
-        FROM chat_sessions s JOIN workspaces w ON w.id = s.workspace_id
-        WHERE (s.status = 'closed' OR s.deleted_at IS NOT NULL)
-          AND greatest(s.last_message_at, s.created_at, s.closed_at)
-            < now() - $1 * interval '1 day'
-          AND ($2::uuid IS NULL OR s.workspace_id = $2::uuid)
-        GROUP BY w.id ORDER BY w.name, w.id
-        """, [.int(Int64(days)), .uuid(workspace)]))
-    return (0..<rows.count).compactMap { row in
-      guard let id = rows.uuid(row, 0) else { return nil }
-      return Expired(
-        workspace: id, workspaceName: rows.text(row, 1) ?? "", sessions: rows.int(row, 2) ?? 0,
-        messages: rows.int(row, 3) ?? 0)
-    }
+  public func expired(days: Int, workspace: Identifier?) throws -> [Expired] {
+    try ask(ExpiredConversations.count(days: days, workspace: workspace))
   }
 
   /// Deletes these sessions in batches, and visitors without remaining sessions who were not seen
@@ -56,7 +29,8 @@ extension StoredData {
       var done = Expired(
         workspace: item.workspace, workspaceName: item.workspaceName, sessions: 0, messages: 0)
       while true {
-        let (sessions, messages) = try removeBatch(days: days, of: item.workspace)
+        let (sessions, messages) = try ask(
+          ExpiredConversations.remove(days: days, of: item.workspace, author: nil))
         if sessions == 0 { break }
         done.sessions += sessions
         done.messages += messages
@@ -79,75 +53,22 @@ extension StoredData {
     return removed
   }
 
-  /// Deletes sessions with their messages. Skips sessions that another transaction is writing to.
-  private func removeBatch(
-    days: Int, of workspace: Identifier
-  ) throws(QueryFailure) -> (sessions: Int64, messages: Int64) {
-    let rows = try connection.run(
-      Query(
-        StoredData.batchSQL,
-        [.uuid(workspace), .int(Int64(days)), .int(StoredData.messagesPerBatch)]))
-    return (rows.int(0, 0) ?? 0, rows.int(0, 1) ?? 0)
-  }
-
-  private static let batchSQL: StaticString = """
-    WITH old AS MATERIALIZED (
-      SELECT id, last_seq FROM chat_sessions
-      WHERE workspace_id = $1 AND (status = 'closed' OR deleted_at IS NOT NULL)
-        AND greatest(last_message_at, created_at, closed_at) < now() - $2 * interval '1 day'
-      ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED
-    ), chosen AS (
-      SELECT id, last_seq FROM (
-        SELECT *, sum(last_seq) OVER (ORDER BY id) AS upto, row_number() OVER (ORDER BY id) AS n
-        FROM old) AS o
-      WHERE upto <= $3 OR n = 1
-    ), gone AS (
-      DELETE FROM chat_sessions s USING chosen c WHERE s.workspace_id = $1 AND s.id = c.id
-      RETURNING c.last_seq
-    ), refused AS (
-      DELETE FROM quarantine q USING chosen c WHERE q.workspace_id = $1 AND q.session_id = c.id
-    )
-    SELECT count(*), coalesce(sum(last_seq), 0)::bigint FROM gone
-    """
-
-  /// Deletes visitors without sessions who were not seen since, in batches in the order of their
-  /// ids. They are not counted first: the search takes most of the time.
   private func removeVisitors(
     days: Int, of workspace: Identifier, report: (MoveProgress) -> Void
-  ) throws(QueryFailure) -> Int64 {
+  ) throws -> Int64 {
     var progress = MoveProgress(title: "visitors removed", rowsTotal: nil)
     let clock = ContinuousClock()
     let start = clock.now
     var last = Identifier.zero
     while true {
-      let rows = try connection.run(
-        Query(
-          StoredData.visitorsSQL,
-          [
-            .uuid(workspace), .int(Int64(days)), .uuid(last), .int(StoredData.visitorsPerBatch),
-          ]))
-      guard let end = rows.uuid(0, 1) else { return progress.rowsDone }
+      let page = try ask(
+        ExpiredConversations.removeVisitors(
+          days: days, of: workspace, after: last, author: nil))
+      guard let end = page.last else { return progress.rowsDone }
       last = end
-      progress.rowsDone += rows.int(0, 0) ?? 0
+      progress.rowsDone += page.visitors
       progress.milliseconds = Int64((clock.now - start) / .milliseconds(1))
       report(progress)
     }
   }
-
-  private static let visitorsSQL: StaticString = """
-    WITH page AS MATERIALIZED (
-      SELECT v.id FROM visitors v
-      WHERE v.workspace_id = $1 AND v.id > $3 AND v.last_seen_at < now() - $2 * interval '1 day'
-        AND v.banned_at IS NULL
-        AND NOT EXISTS (SELECT FROM chat_sessions s
-          WHERE s.workspace_id = $1 AND s.user_id = v.id)
-      ORDER BY v.id LIMIT $4
-    ), gone AS (
-      DELETE FROM visitors v USING page p
-      WHERE v.workspace_id = $1 AND v.id = p.id
-        AND v.last_seen_at < now() - $2 * interval '1 day' AND v.banned_at IS NULL
-      RETURNING 1
-    )
-    SELECT (SELECT count(*) FROM gone), (SELECT id FROM page ORDER BY id DESC LIMIT 1)
-    """
 }

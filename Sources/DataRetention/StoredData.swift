@@ -2,6 +2,7 @@
 /// retention, erasure and export of one visitor's data, quarantine, and the epoch of a restored
 /// database. Long operations run in batches, each a transaction, and can be interrupted and run
 /// again.
+import Directory
 import Migrator
 public import Postgres
 public import Primitives
@@ -41,8 +42,10 @@ public struct StoredData {
   }
 
   /// Makes running gateways reload the sessions in their memory, within seconds.
-  func announceChanges() throws(QueryFailure) {
-    try connection.run(Query("UPDATE database_epoch SET generation = generation + 1"))
+  func announceChanges() throws(QueryFailure) { try ask(ExpiredConversations.announce) }
+
+  func ask<Answer>(_ statement: Directory.Statement<Answer>) throws(QueryFailure) -> Answer {
+    statement.answer(try connection.run(statement.query))
   }
 }
 

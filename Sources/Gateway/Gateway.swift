@@ -115,6 +115,7 @@ public enum Gateway {
     loops.join()
     try sayFarewell(context, at: reload.databaseURL)
     context.readers.stop()
+    context.upkeep.stop()
     try end(deliverer, context, by: deadline)
     watchdog.stop()
     watching.join()
@@ -195,6 +196,7 @@ public enum Gateway {
   /// the webhooks.
   public static func databaseConnections(_ settings: Settings) -> Int {
     2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 1
+      + (settings.maintenance.auditDays > 0 ? 1 : 0)
   }
 
   /// The number of loops of these settings on this machine.

@@ -22,6 +22,7 @@ final class GatewayContext: Sendable {
   let api: API
   let jobs: BackgroundJobs
   let maintenance: Maintenance
+  let upkeep: Upkeep
   let peers: Peers
   let admission: Admission
   let probe = ProxyProbe()
@@ -100,6 +101,9 @@ final class GatewayContext: Sendable {
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
+    upkeep = Upkeep(
+      database: services, peers: peers,
+      rules: Upkeep.Rules(settings, databaseURL: options.databaseURL), logger: logger)
     admission = Admission(settings)
     metrics = MetricsRegistry(loopCount: loopCount)
     (service, version) = (options.service, options.version)
@@ -117,6 +121,7 @@ final class GatewayContext: Sendable {
   func use(_ settings: Settings, databaseURL: String) {
     admission.use(settings)
     api.use { GatewayContext.use(settings, in: &$0) }
+    upkeep.use(Upkeep.Rules(settings, databaseURL: databaseURL))
     readers.use(url: databaseURL, seconds: settings.limits.expensiveSeconds)
     deliveries.use(
       databaseURL: databaseURL, timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,

@@ -21,6 +21,7 @@ extension SettingKey {
       true
     case .visitorTokenSeconds, .operatorTokenSeconds: true
     case .webhooksTimeoutSeconds, .webhooksRetryMilliseconds: true
+    case .maintenanceWindow, .maintenanceConversationDays, .maintenanceAuditDays: true
     // The sockets and the identity of the process.
     case .listen, .adminListen, .listenShared, .tlsListen, .user, .dataDirectory, .loops: false
     // The self-test of compact records runs at the start; the pages contain the URL.

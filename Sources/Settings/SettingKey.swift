@@ -57,6 +57,9 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case webhooksPorts = "webhooks.ports"
   case webhooksTimeoutSeconds = "webhooks.timeout_seconds"
   case webhooksRetryMilliseconds = "webhooks.retry_milliseconds"
+  case maintenanceWindow = "maintenance.window"
+  case maintenanceConversationDays = "maintenance.conversation_days"
+  case maintenanceAuditDays = "maintenance.audit_days"
   case compressionEnabled = "compression.enabled"
   case compressionContextTakeover = "compression.context_takeover"
   case compressionWindowBits = "compression.window_bits"
@@ -113,6 +116,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .webhooksTimeoutSeconds: 1...60
     case .webhooksRetryMilliseconds: 100...600_000
     case .drainSeconds: 0...300
+    case .maintenanceConversationDays, .maintenanceAuditDays: 0...36_500
     default: nil
     }
   }
@@ -141,6 +145,9 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .trustedProxies, .exemptAddresses:
       "none, or up to 64 addresses or ranges such as 10.0.0.0/8 or 2001:db8::/32"
     case .credentialsKey: "up to 8 random texts of 32 to 256 characters, the newest first"
+    case .maintenanceWindow:
+      "two different times and the name of a time zone, such as 02:00-05:00 Europe/Berlin or "
+        + "22:30-04:00 (UTC); empty: at any time"
     case .webhooksPorts: "up to 16 ports or ranges such as 443 or 8000-8999"
     case .allowedHosts: "* or up to 64 host names such as chat.internal, without scheme and port"
     default: "true or false"

@@ -60,6 +60,9 @@ extension SettingKey {
     case .webhooksPorts: SettingProperty(\.webhooks.ports)
     case .webhooksTimeoutSeconds: SettingProperty(\.webhooks.timeoutSeconds)
     case .webhooksRetryMilliseconds: SettingProperty(\.webhooks.retryMilliseconds)
+    case .maintenanceWindow: SettingProperty(\.maintenance.window)
+    case .maintenanceConversationDays: SettingProperty(\.maintenance.conversationDays)
+    case .maintenanceAuditDays: SettingProperty(\.maintenance.auditDays)
     case .compressionEnabled: SettingProperty(\.compression.isEnabled)
     case .compressionContextTakeover: SettingProperty(\.compression.keepsContext)
     case .compressionWindowBits: SettingProperty(\.compression.windowBits)
@@ -112,6 +115,7 @@ extension Int: SettingValue { var settingText: String { "\(self)" } }
 extension Bool: SettingValue { var settingText: String { "\(self)" } }
 extension String: SettingValue { var settingText: String { self } }
 extension ListenAddress: SettingValue { var settingText: String { description } }
+extension MaintenanceWindow: SettingValue { var settingText: String { description } }
 extension LogLevel: SettingValue { var settingText: String { rawValue } }
 extension LogFormat: SettingValue { var settingText: String { rawValue } }
 

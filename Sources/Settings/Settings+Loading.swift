@@ -67,6 +67,7 @@ extension Settings {
     check.list(.webhooksPorts, into: &webhooks.ports) { parsePorts($0) }
     check.number(.webhooksTimeoutSeconds, into: &webhooks.timeoutSeconds)
     check.number(.webhooksRetryMilliseconds, into: &webhooks.retryMilliseconds)
+    maintenance.read(&check)
     check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
     check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }
     check.number(.compressionWindowBits, into: &compression.windowBits)
@@ -180,6 +181,14 @@ extension Settings {
     if webhooks.ports.count > 16 {
       check.refuse(.webhooksPorts, because: "there are \(webhooks.ports.count)")
     }
+  }
+}
+
+extension MaintenanceSettings {
+  fileprivate mutating func read(_ check: inout SettingsCheck) {
+    check.optional(.maintenanceWindow, into: &window) { parseWindow($0) }
+    check.number(.maintenanceConversationDays, into: &conversationDays)
+    check.number(.maintenanceAuditDays, into: &auditDays)
   }
 }
 

@@ -109,6 +109,18 @@ public struct WebhookSettings: Sendable, Equatable {
   public init() {}
 }
 
+/// What the gateway removes by itself, and when.
+public struct MaintenanceSettings: Sendable, Equatable {
+  /// The time of the day for it. Nil: at any time.
+  public var window: MaintenanceWindow?
+  /// Days after which closed conversations are removed. 0: never.
+  public var conversationDays = 0
+  /// Days after which entries of the audit log are removed. 0: never.
+  public var auditDays = 0
+
+  public init() {}
+}
+
 /// permessage-deflate (RFC 7692), for clients that offer it.
 public struct CompressionSettings: Sendable, Equatable {
   public var isEnabled = true

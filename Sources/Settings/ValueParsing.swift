@@ -45,6 +45,33 @@ func parsePorts(_ text: String) -> ClosedRange<Int>? {
   return first...last
 }
 
+/// `22:30-04:00`, with the name of a time zone behind it unless it is UTC. Whether PostgreSQL knows
+/// the name is checked when there is a connection.
+func parseWindow(_ text: String) -> MaintenanceWindow? {
+  let words = text.split(separator: " ", omittingEmptySubsequences: false)
+  let times = words[0].split(separator: "-", omittingEmptySubsequences: false).map { minute($0) }
+  guard (1...2).contains(words.count), times.count == 2, let begin = times[0], let end = times[1],
+    begin != end
+  else { return nil }
+  guard words.count == 2 else { return MaintenanceWindow(begin: begin, end: end) }
+  let zone = words[1]
+  let isName =
+    (1...64).contains(zone.utf8.count)
+    && zone.utf8.allSatisfy {
+      $0.isASCIILetter || $0.isASCIIDigit || "_+-/".utf8.contains($0)
+    }
+  return isName ? MaintenanceWindow(begin: begin, end: end, zone: String(zone)) : nil
+}
+
+/// `02:00` as minutes since midnight.
+private func minute(_ text: Substring) -> Int? {
+  let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+  guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 }),
+    let hour = decimal(parts[0]), let minute = decimal(parts[1]), hour < 24, minute < 60
+  else { return nil }
+  return hour * 60 + minute
+}
+
 /// A user's name, as useradd(8) accepts it.
 func parseUser(_ text: String) -> String? {
   (1...32).contains(text.utf8.count) && text != "root" && text.utf8.first != UInt8(ascii: "-")

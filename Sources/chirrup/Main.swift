@@ -15,8 +15,7 @@ struct Chirrup: AsyncParsableCommand {
       ConnectionsCommand.self, ReloadCommand.self, VisitorCommand.self,
       ImportCommand.self, RetentionCommand.self,
       QuarantineCommand.self, BackupCommand.self, RestoreCommand.self, ClusterCommand.self,
-      EpochCommand.self,
-      AnalyticsCommand.self, DemoDataCommand.self,
+      EpochCommand.self, AuditCommand.self, AnalyticsCommand.self, DemoDataCommand.self,
       VersionCommand.self,
     ])
 }

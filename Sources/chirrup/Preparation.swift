@@ -1,6 +1,7 @@
 /// The preconditions of a gateway: a database that answers, with this version's schema and a
 /// signing key, and with --demo the demo workspace.
 import DataRetention
+import Gateway
 import Kernel
 import Logging
 import Migrator
@@ -58,6 +59,7 @@ struct Preparation {
       log.note(
         "this database was restored or promoted: clients discard their copies and load them again")
     }
+    if let fault = try MaintenanceFault.find(settings.maintenance, owner: owner) { throw fault }
     let key = try Database.signingKey(settings, connection)
     try Database.sealSigningKeys(settings, connection)
     try Database.sealIdentitySecrets(Database.secretBox(settings, connection), connection)

@@ -101,6 +101,7 @@ import Testing
     #expect(try run("migrate", "status").status == 2)
     for arguments in [
       ["workspace", "create", "x"], ["retention", "--days", "1"], ["quarantine", "list"], ["epoch"],
+      ["audit", "prune", "--days", "1"],
       ["token", "visitor", "--workspace", "x"], ["analytics", "recompute"], ["demo-data"],
       ["operator", "disable", "--email", "a@b"],
     ] {
@@ -229,6 +230,41 @@ import Testing
     #expect(done.last?["sessions"] as? Int == 1, "\(done)")
     #expect(try connection.number("SELECT count(*) FROM chat_sessions") == before - 1)
     #expect(try run("retention", "--days", "365").text.contains("No conversation is old enough."))
+  }
+
+  @Test("old entries of the audit log are explained; only the owner removes them, with --yes")
+  func audit() throws {
+    let connection = try BlockingConnection(url)
+    try connection.execute(
+      script: """
+        INSERT INTO audit_log (workspace_id, actor, action, created_at)
+          SELECT id, 'rule', 'login.failed', timestamptz '2020-01-02 03:04:05+00'
+            + n * interval '1 hour' FROM workspaces, generate_series(0, 2) n WHERE name = 'shop'
+        """)
+    let old: StaticString = "SELECT count(*) FROM audit_log WHERE created_at < '2021-01-01'"
+    let planned = try run("audit", "prune", "--days", "365", "--workspace", "shop")
+    #expect(planned.status == 0)
+    #expect(
+      planned.text.contains(
+        "shop: 3 entries are older than 365 days, the oldest of 2020-01-02T03:04:05"),
+      "\(planned.text)")
+    #expect(planned.text.contains("run it again with --yes"))
+    #expect(try connection.number(old) == 3)
+    let gateway = try CommandTests.run(
+      ["audit", "prune", "--days", "365", "--yes"], on: Roles.gateway(url))
+    #expect(gateway.status == 1 && gateway.text.contains("set migrations_url"), "\(gateway.text)")
+    #expect(try connection.number(old) == 3)
+    let done = try run("audit", "prune", "--days", "365", "--yes", "--json").objects()
+    #expect(done.first?["oldest"] is String && done.last?["entries"] as? Int == 3, "\(done)")
+    #expect(done.contains { $0["progress"] as? String == "audit entries removed" })
+    #expect(try connection.number(old) == 0)
+    #expect(
+      try connection.texts(
+        "SELECT actor || (details ->> 'entries') FROM audit_log WHERE action = 'audit.pruned'")
+        == ["command3"])
+    let none = try run("audit", "prune", "--days", "365", "--yes")
+    #expect(none.status == 0 && none.text.contains("No entry is old enough."))
+    #expect(try run("audit", "prune", "--days", "1", "--workspace", "nowhere").status == 1)
   }
 
   @Test("a visitor's data is exported, and erased only with --yes")

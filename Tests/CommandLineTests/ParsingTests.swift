@@ -58,6 +58,8 @@ import Testing
       (["token", "visitor"], "--workspace"),
       (["retention"], "--days"),
       (["retention", "--days", "0"], "--days must be 1 to 36500"),
+      (["audit", "prune"], "--days"),
+      (["audit", "prune", "--days", "0"], "--days must be 1 to 36500"),
       (["quarantine", "list", "--limit", "1001"], "--limit must be 1 to 1000"),
       (["quarantine", "release"], "--all with --workspace"),
       (["quarantine", "release", "--all"], "--all with --workspace"),

@@ -1,4 +1,5 @@
 import DataRetention
+import Directory
 import Fixtures
 import Migrator
 import Postgres
@@ -104,6 +105,45 @@ import Testing
       script: "UPDATE chat_sessions SET last_seq = 9000000 WHERE title = 'session 3'")
     _ = try storedData.removeExpired(days: 365, workspace: nil)
     #expect(try connection.number("SELECT count(*) FROM chat_sessions") == 2)
+  }
+
+  @Test func `old entries of the audit log are counted, removed in batches, and this is an entry`()
+    throws
+  {
+    try connection.execute(
+      script: """
+        INSERT INTO audit_log (workspace_id, actor, action, created_at)
+          SELECT '\(StoredDataTests.shop)', 'rule', 'login.failed', now() - n * interval '1 day'
+          FROM generate_series(0, 12000) n;
+        INSERT INTO audit_log (workspace_id, actor, action, created_at)
+          SELECT id, 'rule', action, '2020-01-01' FROM workspaces,
+            unnest(ARRAY['visitor.erased', 'login.failed']) AS action
+        """)
+    // The gateway's login may look, and not delete.
+    #expect(try !storedData.mayPruneAudit())
+    #expect(throws: QueryFailure.self) { try storedData.pruneAudit(days: 1, workspace: nil) }
+    let owner = StoredData(connection)
+    #expect(try owner.mayPruneAudit())
+    let found = try owner.prunableAudit(days: 1_000, workspace: nil)
+    #expect(found.map(\.workspaceName) == ["other", "shop"])
+    #expect(found.map(\.entries) == [1, 11_002])
+    #expect(try owner.prunableAudit(days: 36_500, workspace: nil) == [])
+    var progress: [MoveProgress] = []
+    #expect(
+      try owner.pruneAudit(days: 1_000, workspace: StoredDataTests.shop) { progress.append($0) }
+        == 11_002)
+    #expect(progress.map(\.rowsDone) == [5_000, 10_000, 11_002])
+    #expect(progress.allSatisfy { $0.rowsTotal == 11_002 })
+    #expect(try owner.prunableAudit(days: 1_000, workspace: nil).map(\.workspaceName) == ["other"])
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', actor, details ->> 'days', details ->> 'entries') FROM audit_log
+        WHERE action = 'audit.pruned' ORDER BY id
+        """) == ["command 1000 5000", "command 1000 5000", "command 1000 1002"])
+    #expect(
+      try connection.number("SELECT count(*) FROM audit_log WHERE action = 'visitor.erased'") == 2)
+    try verify()
   }
 
   @Test func `erasure removes all of a visitor's text, and keeps every number`() throws {

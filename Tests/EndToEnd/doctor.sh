@@ -235,7 +235,32 @@ sql "INSERT INTO crowded SELECT generate_series(1, 50000)"
 sql "DELETE FROM crowded WHERE n > 1000"
 check "a table full of dead rows" await 20 "the statistics" bash -c \
   "'$chirrup' doctor ${place[*]} --only bloat | grep -E 'crowded: 4[0-9]{4} dead rows'"
+says "… with the line that mends it" WARN bloat 'crowded: 4[0-9]{4} dead rows'
+check "… for this table" grep --quiet 'mend: VACUUM (ANALYZE) crowded;' "$work/doctor"
+says "a table that autovacuum leaves alone" WARN autovacuum 'autovacuum_enabled of crowded is off'
+check "… with the line that mends it" grep --quiet 'mend: ALTER TABLE crowded RESET (autovacuum_enabled);' "$work/doctor"
+# The line itself mends it.
+sql "$(sed -n 's/^      mend: //p' "$work/doctor")"
+says "… and after it all is well" PASS autovacuum 'is on, for every table'
+sql "ALTER SYSTEM SET autovacuum = off"; sql "SELECT pg_reload_conf()" >/dev/null
+is_off() { [ "$(sql 'SHOW autovacuum')" = off ]; }
+await 20 "autovacuum is off" is_off || true
+says "autovacuum is off for the server" WARN autovacuum 'autovacuum is off'
+says "no table is old" PASS wraparound 'no table is near'
+# As if so many transactions had come since; xid counts modulo 2^32.
+age() {
+  sql "UPDATE pg_class SET relfrozenxid = ((pg_current_xact_id()::text::bigint + 4294967296 - $1) % 4294967296)::text::xid
+    WHERE relname = 'crowded'"
+}
+age 1200000000
+says "a table that was not frozen for long" WARN wraparound 'crowded has not been frozen for 1200 million'
+age 1700000000
+says "… and soon stops all writes" FAIL wraparound 'crowded has not been frozen for 1700 million'
+check "… with the line that mends it" grep --quiet 'mend: VACUUM (FREEZE) crowded;' "$work/doctor"
 sql "DROP TABLE crowded"
+sql "ALTER SYSTEM RESET ALL"; sql "SELECT pg_reload_conf()" >/dev/null
+CHIRRUP_MAINTENANCE_WINDOW="02:00-05:00 Europe/Berlim" says "a window in an unknown time zone" FAIL time_zones \
+  'knows no time zone "Europe/Berlim"'
 sql "CREATE ROLE few LOGIN IN ROLE chirrup_gateway CONNECTION LIMIT 3"
 usual=("${place[@]}")
 place=(--database-url "postgresql://few@/postgres?host=$cluster")

@@ -34,6 +34,9 @@ check "the handshake is counted" has 'chirrup_tls_handshake_duration_seconds_cou
 check "a path without a route is “other”" has \
   'chirrup_rest_request_duration_seconds_count{method="other",route="other",status="4xx"} 1'
 lint() { "$promtool" check metrics <"$work/metrics"; }
+is_kept() { scrape && grep --quiet '^chirrup_upkeep_last_success_timestamp_seconds{task="deleted"} ' "$work/metrics"; }
+check "upkeep has succeeded, and says when" await 60 "the first run of upkeep" is_kept
+check "… without a failure" has 'chirrup_upkeep_failures_total{task="deleted"} 0'
 check "promtool finds no fault in the names, types and units" lint
 check "… and finds one when there is one" bash -c "! printf '# TYPE x_ms gauge\nx_ms 1\n' | '$promtool' check metrics" \
   2>"$work/lint"

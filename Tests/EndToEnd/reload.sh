@@ -123,6 +123,17 @@ check "every connection to PostgreSQL is replaced" await 20 "new connections" re
 check "messages flow on" await 60 "more messages" more $(($(sent) + 20))
 check "the log has no secret" fails grep --quiet --extended-regexp '(first|second|wrong)( |%20)secret' "$log"
 
+# The window of maintenance needs PostgreSQL to be checked.
+configure 'loops: 2' 'log: {level: warning}' 'limits: {sends_per_visitor: 0}' 'maintenance: {window: "02:00-02:00"}'
+check "a window without a duration is refused" got 'maintenance.window (' reload
+check "… with the accepted values" grep --quiet 'such as 02:00-05:00 Europe/Berlin' "$work/out"
+configure 'loops: 2' 'log: {level: warning}' 'limits: {sends_per_visitor: 0}' 'maintenance: {window: "02:00-05:00 Berlin"}'
+check "a window in an unknown time zone is refused" got 'PostgreSQL knows no time zone "Berlin"' reload --check
+configure 'loops: 2' 'log: {level: warning}' 'limits: {sends_per_visitor: 0}' \
+  'maintenance: {window: "22:30-04:00 Europe/Berlin", conversation_days: 3650}'
+check "a right one is taken over" got 'maintenance.window: none → 22:30-04:00 Europe/Berlin' reload
+check "… with the days" grep --quiet 'maintenance.conversation_days: 0 → 3650' "$work/out"
+
 touch "$work/stop"
 check "no message was lost, doubled or refused, over one connection" wait "$client"
 tail -n 1 "$work/client"

@@ -38,6 +38,14 @@ check "chirrup operator disable" quietly "$chirrup" operator disable --email a@e
 check "chirrup token visitor" quietly token visitor 2
 check "chirrup analytics recompute" quietly "$chirrup" analytics recompute "${place[@]}"
 check "chirrup quarantine purge" quietly "$chirrup" quarantine purge --yes "${place[@]}"
+fails() { ! "$@"; }
+check "chirrup audit prune, not as the gateway" fails "$chirrup" audit prune --days 1 --yes "${place[@]}" 2>"$work/out"
+check "… says what to set" grep --quiet 'set migrations_url' "$work/out"
+sql "INSERT INTO audit_log (workspace_id, actor, action, created_at)
+  SELECT id, 'rule', 'login.failed', now() - interval '9 days' FROM workspaces"
+check "chirrup audit prune, as the owner" quietly env CHIRRUP_MIGRATIONS_URL="$owner" "$chirrup" audit prune --days 7 --yes \
+  "${place[@]}"
+check "… everything" test "$(sql "SELECT count(*) FROM audit_log WHERE created_at < now() - interval '7 days'")" = 0
 check "chirrup epoch --renew" quietly "$chirrup" epoch --renew "${place[@]}"
 check "chirrup demo-data, as the owner" quietly env CHIRRUP_MIGRATIONS_URL="$owner" "$chirrup" demo-data \
   --conversations 40 "${place[@]}"
@@ -55,6 +63,27 @@ sql "UPDATE chat_sessions SET status = 'closed', closed_at = now() - interval '9
   created_at = now() - interval '9 days', last_message_at = now() - interval '9 days'"
 check "chirrup retention" quietly "$chirrup" retention --days 7 --yes "${place[@]}"
 check "… everything" test "$(sql 'SELECT count(*) FROM chats')" = 0
+check "PostgreSQL refused nothing" is_unrefused
+
+# The same by the gateway itself: it becomes the owner for the audit log only.
+check "the gateway stops in good order" stop_gateway
+log=$work/upkeep.log
+status=0
+CHIRRUP_MAINTENANCE_AUDIT_DAYS=7 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}" >"$work/refused" 2>&1 || status=$?
+check "serve with audit_days and without the owner is refused" test $status = 1
+check "… and says what to set" grep -q 'maintenance.audit_days: .*migrations_url' "$work/refused"
+check "chirrup demo-data again" quietly env CHIRRUP_MIGRATIONS_URL="$owner" "$chirrup" demo-data \
+  --conversations 40 "${place[@]}"
+sql "UPDATE chat_sessions SET status = 'closed', closed_at = now() - interval '9 days',
+  created_at = now() - interval '9 days', last_message_at = now() - interval '9 days'"
+sql "INSERT INTO audit_log (workspace_id, actor, action, created_at)
+  SELECT id, 'rule', 'login.failed', now() - interval '9 days' FROM workspaces"
+CHIRRUP_MAINTENANCE_AUDIT_DAYS=7 CHIRRUP_MAINTENANCE_CONVERSATION_DAYS=7 CHIRRUP_MIGRATIONS_URL=$owner start_gateway
+is_removed() { [ "$(sql "SELECT (SELECT count(*) FROM chat_sessions)
+  + (SELECT count(*) FROM audit_log WHERE created_at < now() - interval '7 days')")" = 0 ]; }
+check "upkeep removes old conversations and entries of the audit log" await 60 "the upkeep" is_removed
+has_left() { [ "$(users)" = chirrup_app ]; }
+check "… and the owner's connection ends with it" await 30 "the end of the owner's connection" has_left
 check "PostgreSQL refused nothing" is_unrefused
 
 psql --no-psqlrc --quiet --command 'CREATE ROLE stranger LOGIN' "$database"

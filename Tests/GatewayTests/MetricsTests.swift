@@ -29,6 +29,10 @@ import Testing
     snapshot.stored.quarantined = 0
     snapshot.process = try ProcessFigures.read()
     snapshot.certificates = [("/etc/a \"b\\c.pem", 1_800_000_000)]
+    var record = UpkeepRecord()
+    record.beginUnlessUnderWay(.zero)
+    record.end(.done, pause: 0, now: .zero, wall: WallTime(microseconds: 1_800_000_000_500_000))
+    snapshot.upkeep = [(.retention, record)]
     snapshot.version = "1.2.3"
     return snapshot
   }
@@ -59,6 +63,10 @@ import Testing
   func labels() throws {
     let text = PrometheusText.text(try Self.full())
     #expect(text.contains(#"{file="/etc/a \"b\\c.pem"} 1800000000"#))
+    #expect(
+      text.contains(
+        #"chirrup_upkeep_last_success_timestamp_seconds{task="retention"} 1800000000.500000000"#))
+    #expect(text.contains(#"chirrup_upkeep_failures_total{task="retention"} 0"#))
     #expect(text.contains(#"chirrup_build_info{version="1.2.3"} 1"#))
   }
 

@@ -228,5 +228,8 @@ final class RunningGateway {
     for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: 3_000)) }
     loops.join()
     context.readers.stop()
+    context.upkeep.stop()
+    // The next gateway on this database is the oldest at once.
+    _ = try? connection.run(context.peers.farewell())
   }
 }

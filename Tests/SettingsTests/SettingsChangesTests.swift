@@ -91,6 +91,9 @@ import Testing
     values.webhooks.ports = [1...2]
     values.webhooks.timeoutSeconds = 1
     values.webhooks.retryMilliseconds = 101
+    values.maintenance.window = MaintenanceWindow(begin: 1, end: 2)
+    values.maintenance.conversationDays = 1
+    values.maintenance.auditDays = 1
     values.compression.isEnabled = false
     values.compression.keepsContext = true
     values.compression.windowBits = 9

@@ -174,6 +174,7 @@ import Testing
       credentials_key: [0123456789abcdefghijklmnopqrstuv, ABCDEFGHabcdefghABCDEFGHabcdefgh]
       webhooks: {allow_private: true, ports: ["443", 8000-8999], timeout_seconds: 1,
         retry_milliseconds: 100}
+      maintenance: {window: 22:30-04:00 Europe/Berlin, conversation_days: 365, audit_days: 730}
       compression: {enabled: no, context_takeover: true, window_bits: 9, memory_level: 8,
         level: 9, threshold_bytes: 0}
       allowed_origins: [https://Example.com, "http://localhost:3000"]
@@ -219,6 +220,9 @@ import Testing
     expected.webhooks.ports = [443...443, 8_000...8_999]
     expected.webhooks.timeoutSeconds = 1
     expected.webhooks.retryMilliseconds = 100
+    expected.maintenance.window = MaintenanceWindow(begin: 1_350, end: 240, zone: "Europe/Berlin")
+    expected.maintenance.conversationDays = 365
+    expected.maintenance.auditDays = 730
     expected.compression.isEnabled = false
     expected.compression.keepsContext = true
     expected.compression.windowBits = 9
@@ -315,6 +319,9 @@ import Testing
       "CHIRRUP_WEBHOOKS_PORTS": "443,8000-8999",
       "CHIRRUP_WEBHOOKS_TIMEOUT_SECONDS": "1",
       "CHIRRUP_WEBHOOKS_RETRY_MILLISECONDS": "100",
+      "CHIRRUP_MAINTENANCE_WINDOW": "22:30-04:00 Europe/Berlin",
+      "CHIRRUP_MAINTENANCE_CONVERSATION_DAYS": "365",
+      "CHIRRUP_MAINTENANCE_AUDIT_DAYS": "730",
       "CHIRRUP_COMPRESSION_ENABLED": "off",
       "CHIRRUP_COMPRESSION_CONTEXT_TAKEOVER": "on",
       "CHIRRUP_COMPRESSION_WINDOW_BITS": "9",

@@ -34,6 +34,50 @@ import Testing
   }
 
   @Test(
+    "windows of maintenance",
+    arguments: [
+      ("02:00-05:00", 120, 300, "UTC"), ("22:30-04:00 Europe/Berlin", 1_350, 240, "Europe/Berlin"),
+      ("00:00-23:59 UTC", 0, 1_439, "UTC"), ("00:01-00:00 Etc/GMT+5", 1, 0, "Etc/GMT+5"),
+    ])
+  func window(text: String, begin: Int, end: Int, zone: String) throws {
+    let window = try #require(parseWindow(text))
+    #expect(window == MaintenanceWindow(begin: begin, end: end, zone: zone))
+    #expect(parseWindow(window.description) == window)
+  }
+
+  @Test(
+    "refused windows of maintenance",
+    arguments: [
+      "", "02:00", "02:00-", "-05:00", "2:00-5:00", "02:00-02:00", "24:00-01:00", "02:60-03:00",
+      "02:00-05:00-06:00", "02:00 - 05:00", "02:00-05:00 ", "02:00-05:00  UTC",
+      "02:00-05:00 Europe/Berlin x", "02:00-05:00 Europe'Berlin", "0200-0500", "+2:00-05:00",
+      "always",
+    ])
+  func noWindow(text: String) {
+    #expect(parseWindow(text) == nil)
+  }
+
+  @Test("a window is open from its begin until its end, also over midnight")
+  func openWindow() {
+    let night = MaintenanceWindow(begin: 120, end: 300)
+    #expect(night.secondsLeft(at: 7_199) == nil)
+    #expect(night.secondsLeft(at: 7_200) == 10_800)
+    #expect(night.secondsLeft(at: 17_999) == 1)
+    #expect(night.secondsLeft(at: 18_000) == nil)
+    let late = MaintenanceWindow(begin: 1_380, end: 60)
+    #expect(late.secondsLeft(at: 82_799) == nil)
+    #expect(late.secondsLeft(at: 82_800) == 7_200)
+    #expect(late.secondsLeft(at: 86_399) == 3_601)
+    #expect(late.secondsLeft(at: 0) == 3_600)
+    #expect(late.secondsLeft(at: 3_600) == nil)
+    #expect(late.secondsLeft(at: 43_200) == nil)
+    // All day but a minute.
+    let day = MaintenanceWindow(begin: 1, end: 0)
+    #expect(day.secondsLeft(at: 0) == nil && day.secondsLeft(at: 59) == nil)
+    #expect(day.secondsLeft(at: 60) == 86_340 && day.secondsLeft(at: 86_399) == 1)
+  }
+
+  @Test(
     "public URLs",
     arguments: [
       ("https://chat.example.com", "https://chat.example.com"), ("http://a:8080/", "http://a:8080"),

@@ -14,10 +14,10 @@ import Testing
     "chirrup": [
       "BackupCommand.swift", "BackupProgress.swift", "ClusterCensus+Reading.swift",
       "DemoData.swift", "DemoDataCommand.swift",
-      "Doctor/BloatCheck.swift",
+      "Doctor/AutovacuumCheck.swift", "Doctor/BloatCheck.swift",
       "Doctor/ClockCheck.swift", "Doctor/CommitTimeCheck.swift", "Doctor/DatabaseCheck.swift",
       "Doctor/DatabaseConnectionsCheck.swift", "Doctor/DurabilityCheck.swift",
-      "Doctor/TimeZonesCheck.swift",
+      "Doctor/TimeZonesCheck.swift", "Doctor/WraparoundCheck.swift",
     ],
   ]
 

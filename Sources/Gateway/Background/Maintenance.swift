@@ -12,9 +12,8 @@ import Synchronization
 import Tokens
 
 /// Work that the first loop of each gateway does every two seconds: it looks for other gateways,
-/// reads the keys of tokens and which workspaces have bots, starts their sweeps, counts
-/// conversations for analytics and the backlog for `/metrics`, and erases deleted conversations
-/// after their deadline.
+/// reads the keys of tokens and which workspaces have bots, starts their sweeps, and counts the
+/// backlog for `/metrics`. `Upkeep` removes what is past its time.
 final class Maintenance: Sendable {
   static let intervalMilliseconds: Int64 = 2_000
   /// Workspaces with bots that are read; bots of further ones do not answer.
@@ -23,29 +22,18 @@ final class Maintenance: Sendable {
   private static let sweepRounds = 5
   /// Workspaces that are swept in one round.
   private static let sweptMax = 1_000
-  /// Conversations that one statement counts.
-  private static let countedMax = 25
-  /// Statements of each kind in one round.
-  private static let statementsMax = 8
-
-  /// Rounds between two searches for deleted conversations to be erased.
-  private static let eraseRounds = 30
-  /// Conversations that one statement erases. A longer backlog takes several searches.
-  private static let erasedMax: Int64 = 20
-
   /// Rounds between two counts of the backlog.
   private static let backlogRounds = 5
   /// Messages in quarantine that are counted.
   static let quarantinedMax = 10_000
 
-  private let database: any Database
+  private let statements: TimedStatements
   let botJob: BotJob
   private let tokens: TokenAuthority
   private let mailboxes: [Mailbox]
   private let peers: Peers
   private let logger: Logger
   private let state = Mutex<(isRunning: Bool, round: Int)>((false, 0))
-  private let refusals = Mutex<[String: Outage]>([:])
   private let knownKeys: Mutex<KnownKeys>
   private let stored = Mutex(StoredFigures())
   private let unlikePeers = Mutex(UnlikePeers())
@@ -57,7 +45,7 @@ final class Maintenance: Sendable {
     self.logger = logger
     self.tokens = tokens
     self.knownKeys = Mutex(knownKeys)
-    self.database = database
+    statements = TimedStatements(database: database, logger: logger)
     self.botJob = botJob
     self.mailboxes = mailboxes
     self.peers = peers
@@ -82,9 +70,7 @@ final class Maintenance: Sendable {
     await findPeers()
     await readKeys()
     await refreshBotWorkspaces(isSweepDue: round % Maintenance.sweepRounds == 0)
-    await countConversations()
     if round % Maintenance.backlogRounds == 0 { await countBacklog() }
-    if round % Maintenance.eraseRounds == 0 { await eraseDeleted() }
     state.withLock { $0.isRunning = false }
   }
 
@@ -94,6 +80,7 @@ final class Maintenance: Sendable {
     else { return }
     peers.note(exist: rows.int(0, 0) ?? 0 > 0)
     peers.note(includeApplication: rows.bool(0, 1) == true)
+    peers.note(isOldest: rows.bool(0, 3) == true)
     guard peers.exist, let rows = await self.rows(of: peers.running(), for: "other gateways")
     else { return }
     let news = unlikePeers.withLock { $0.take(GatewayProcess.all(rows), beside: peers.traits) }
@@ -137,24 +124,6 @@ final class Maintenance: Sendable {
     }
   }
 
-  private func eraseDeleted() async {
-    for _ in 0..<Maintenance.statementsMax {
-      let statement = ConversationDeletion.erase(limit: Maintenance.erasedMax)
-      guard
-        await answer(statement, for: "erasure of deleted conversations") == Maintenance.erasedMax
-      else { return }
-    }
-  }
-
-  private func countConversations() async {
-    for _ in 0..<Maintenance.statementsMax {
-      let statement = Analytics.count(limit: Maintenance.countedMax)
-      guard
-        await answer(statement, for: "figures of conversations") == Int64(Maintenance.countedMax)
-      else { return }
-    }
-  }
-
   // MARK: Figures
 
   /// Those of the whole database, for `/metrics`. Nil until they were read, and while PostgreSQL
@@ -175,33 +144,12 @@ final class Maintenance: Sendable {
     }
   }
 
-  // MARK: Statements
-
   private func answer<Answer>(_ statement: Statement<Answer>, for purpose: String) async -> Answer?
   {
-    await rows(of: statement.query, for: purpose).map(statement.answer)
+    await statements.answer(statement, for: purpose)
   }
 
-  /// Nil after a failure: a later round tries again. A refusal is logged once until the statement
-  /// succeeds.
   private func rows(of query: Query, for purpose: String) async -> Rows? {
-    do throws(QueryFailure) {
-      let rows = try await database.run(query)
-      let wasRefused = refusals.withLock { $0.removeValue(forKey: purpose) != nil }
-      if wasRefused {
-        logger.info("PostgreSQL accepts the statement again", metadata: ["for": "\(purpose)"])
-      }
-      return rows
-    } catch .refused(let state, let message) where !state.isTransient {
-      let reason = "\(state.code) \(message)"
-      let isNew = refusals.withLock { $0[purpose, default: Outage()].note(reason) != nil }
-      if isNew {
-        logger.error(
-          "PostgreSQL refused a statement: \(reason)", metadata: ["for": "\(purpose)"])
-      }
-      return nil
-    } catch {
-      return nil
-    }
+    await statements.rows(of: query, for: purpose)
   }
 }

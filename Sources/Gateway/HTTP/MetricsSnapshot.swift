@@ -10,6 +10,8 @@ struct MetricsSnapshot {
   var webhooks = DeliveryMetrics()
   var api = APIMetrics()
   var stored = Maintenance.StoredFigures()
+  /// Of each task that the settings include.
+  var upkeep: [(task: UpkeepTask, record: UpkeepRecord)] = []
   /// Nil if the kernel does not give them, for example without /proc.
   var process: ProcessFigures?
   /// The files of the certificates, and when each expires, in seconds since 1970.
@@ -25,6 +27,7 @@ struct MetricsSnapshot {
     webhooks = context.deliveries.metrics
     api = context.api.metrics
     stored = context.maintenance.storedFigures
+    upkeep = context.upkeep.figures
     process = try? ProcessFigures.read()
     certificates = context.certificates?.expiries ?? []
     version = context.version

@@ -28,6 +28,7 @@ struct PrometheusText {
     metrics.durations()
     metrics.outcomes()
     metrics.backlog()
+    metrics.upkeep()
     metrics.deliveries(snapshot.webhooks)
     metrics.requests(snapshot.api)
     return metrics.text

@@ -232,6 +232,7 @@ struct EventLoop: ~Copyable {
     context.jobs.advance(loop: index, now: turn.now)
     if periodic.isMaintenanceDue(store, now: turn.now) {
       context.maintenance.start(on: context.executors[index])
+      context.upkeep.start(on: context.executors[index])
     }
   }
 

@@ -12,6 +12,7 @@ final class Peers: Sendable {
   let traits: GatewayTraits
   let seal: SignalSeal
   private let others = Atomic<Bool>(false)
+  private let oldest = Atomic<Bool>(false)
   private let application = Atomic<Bool>(false)
   private let listening = Atomic<Bool>(false)
 
@@ -29,6 +30,12 @@ final class Peers: Sendable {
 
   func note(exist: Bool) { others.store(exist, ordering: .relaxed) }
 
+  /// Whether no gateway that runs is older than this one. Of several it alone does what one has to
+  /// do. False until the first heartbeat; for some seconds after a crash none is the oldest.
+  var isOldest: Bool { oldest.load(ordering: .relaxed) }
+
+  func note(isOldest: Bool) { oldest.store(isOldest, ordering: .relaxed) }
+
   /// Whether the application of an adopted database may write messages, which announces nothing.
   var includeApplication: Bool { application.load(ordering: .relaxed) }
 
@@ -42,8 +49,9 @@ final class Peers: Sendable {
   static let listen: StaticString = "LISTEN chirrup"
 
   /// Stores that this gateway runs, and notifies the others the first time. Returns one row with
-  /// the number of other gateways, and whether the trigger exists that numbers the messages of an
-  /// adopted database's application.
+  /// the number of other gateways, whether the trigger exists that numbers the messages of an
+  /// adopted database's application, and in the fourth column whether no other gateway is older
+  /// (ids of version 7 are in the order of time).
   func heartbeat() -> Query {
     Query(
       """
@@ -58,7 +66,9 @@ final class Peers: Sendable {
       SELECT (SELECT count(*) FROM gateways WHERE id <> $1::uuid AND \(GatewayProcess.isFresh)),
         EXISTS (SELECT FROM pg_trigger
           WHERE tgrelid = to_regclass('chats') AND tgname = 'chats_number_message'),
-        (SELECT pg_notify('chirrup', $1::uuid || ' h')::text FROM beaten WHERE is_new)
+        (SELECT pg_notify('chirrup', $1::uuid || ' h')::text FROM beaten WHERE is_new),
+        NOT EXISTS (SELECT FROM gateways
+          WHERE id < $1::uuid AND stopped_at IS NULL AND \(GatewayProcess.isFresh))
       """,
       [
         .uuid(id), .text(traits.version), .text(traits.schema),

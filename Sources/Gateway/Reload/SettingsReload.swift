@@ -66,6 +66,11 @@ struct SettingsReload {
       let tls = try context.certificates?.reload(next.running)
       report.warnings += tls?.warnings ?? []
       if next.databaseURL != databaseURL { try source.checkDatabase(new) }
+      if next.running.maintenance != running.maintenance {
+        let rules = Upkeep.Rules(next.running, databaseURL: next.databaseURL)
+        let fault = try await MaintenanceFault.find(rules, logger: context.logger)
+        if let fault { throw fault }
+      }
       guard !isCheck else { return report }
       // From here on nothing is refused.
       report.warnings += next.apply(tls)

@@ -4,14 +4,14 @@ import Postgres
 extension DoctorCheck {
   static let bloat = DoctorCheck(
     name: "bloat", symptom: "tables grow and statements get slower, week by week",
-    remedy: "VACUUM (ANALYZE) the table; then see that autovacuum is on, and that no old "
-      + "transaction or replication slot holds it back (pg_stat_activity, pg_replication_slots)"
+    remedy: "VACUUM (ANALYZE) the tables; then see that no old transaction or replication slot "
+      + "holds autovacuum back (pg_stat_activity, pg_replication_slots)"
   ) { examination in
     try examination.reading { connection in
       let rows = try connection.run(
         Query(
           """
-          SELECT relname::text, n_dead_tup, n_live_tup,
+          SELECT quote_ident(relname), n_dead_tup, n_live_tup,
             coalesce(to_char(greatest(last_autovacuum, last_vacuum) AT TIME ZONE 'UTC',
               'YYYY-MM-DD HH24:MI "UTC"'), 'never')
           FROM pg_stat_user_tables WHERE schemaname = current_schema()
@@ -22,8 +22,12 @@ extension DoctorCheck {
         "\(rows.text(row, 0) ?? ""): \(rows.int(row, 1) ?? 0) dead rows beside "
           + "\(rows.int(row, 2) ?? 0), last vacuum \(rows.text(row, 3) ?? "")"
       }
-      return tables.isEmpty
-        ? .ok("no large table has many dead rows") : .warning(tables.joined(separator: "; "))
+      guard !tables.isEmpty else { return .ok("no large table has many dead rows") }
+      let names = (0..<rows.count).compactMap { rows.text($0, 0) }.joined(separator: ", ")
+      return .warning(
+        tables.joined(separator: "; "),
+        mend: "VACUUM (ANALYZE) \(names); then see that no old transaction or replication slot "
+          + "holds autovacuum back (pg_stat_activity, pg_replication_slots)")
     }
   }
 }

@@ -23,8 +23,8 @@ struct DoctorCheck: Sendable {
   static let all: [DoctorCheck] = [
     .settings, .listeners, .sharing, .readiness, .memory, .descriptors, .certificate, .dns,
     .publicURL, .upgrade, .buffering, .forwarding, .database, .schema, .roles, .indexes,
-    .durability, .commitTime, .clock, .databaseConnections, .bloat, .timeZones, .credentialsKey,
-    .gateways,
+    .durability, .commitTime, .clock, .databaseConnections, .bloat, .autovacuum,
+    .wraparound, .timeZones, .credentialsKey, .gateways,
   ]
 
   /// The result of the check's thread.

@@ -1,5 +1,9 @@
-/// Whether PostgreSQL has the data of time zones, which opening hours and analytics need.
+/// Whether PostgreSQL has the data of time zones, which opening hours, analytics and the window of
+/// maintenance need.
+import Directory
+import Gateway
 import Postgres
+import Settings
 
 extension DoctorCheck {
   static let timeZones = DoctorCheck(
@@ -13,8 +17,13 @@ extension DoctorCheck {
           SELECT count(*) FROM pg_timezone_names
           WHERE name IN ('Europe/Berlin', 'America/New_York', 'Asia/Bangkok', 'Australia/Sydney')
           """))
-      return rows.int(0, 0) == 4
-        ? .ok("PostgreSQL knows the time zones") : .failure("PostgreSQL lacks time zones")
+      guard rows.int(0, 0) == 4 else { return .failure("PostgreSQL lacks time zones") }
+      let zone = examination.settings.maintenance.window?.zone
+      if let zone, try !connection.run(LocalTime.exists(zone)) {
+        return .failure(
+          "\(MaintenanceFault.unknownZone(zone))", mend: "correct maintenance.window")
+      }
+      return .ok("PostgreSQL knows the time zones")
     }
   }
 }
