@@ -3,13 +3,30 @@
 # Each situation is a function situation_NAME that makes the fault. What the program says and what the administrator does
 # come from config/RUNBOOK.md: `sees` waits for the lines that the page quotes, `does` runs the page's commands. So the
 # page and the program cannot differ. Commands of the machine (systemctl, …) are functions of the test.
+only=("$@")
 page=$root/Tests/EndToEnd/runbook_page.py
 
 # A machine that is ten times as slow as a quiet one needs them.
 see_seconds=${RUNBOOK_SECONDS:-90}
 
-# situation NAME: runs its test, which must use each block of the page once.
+# see PART NUMBER SECONDS: see runbook_page.py.
+see() {
+  "$python" "$page" see "$situation" "$1" "$2" --seconds "$3" --log "$log" --since "$since" \
+    --answers "$work/answers" --url "$url" --admin "$admin" -- "$chirrup" doctor "${doctor_options[@]}"
+}
+doctor_options=()
+
+# A page with lines that the program does not say is a failure.
+notices_wrong_lines() {
+  situation=postgresql-does-not-answer since=0
+  : >"$log"
+  : >"$work/answers"
+  ! see over 1 0 >"$work/wrong" 2>&1 && [ "$(grep --count '^FAIL' "$work/wrong")" -ge 3 ]
+}
+
+# situation NAME: runs its test, which must use each block of the page once. If the script got names, only theirs.
 situation() {
+  [ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $1 "* ]] || return 0
   situation=$1
   counts=(0 0 0)
   begin=$SECONDS
@@ -44,17 +61,15 @@ over() {
   quotation over "${counts[2]}"
 }
 
-quotation() {
-  "$python" "$page" see "$situation" "$1" "$2" --seconds $see_seconds --log "$log" --since "$since" \
-    --answers "$work/answers" --url "$url" --admin "$admin" -- "$chirrup" doctor "${doctor_options[@]}" || failures=$((failures + 1))
-}
-doctor_options=()
+quotation() { see "$1" "$2" $see_seconds || failures=$((failures + 1)); }
 
 # does [NAME=VALUE…]: the next block of commands of the page's "What you do", in order; each must succeed. The file typed
 # has what the administrator types.
 does() {
   local commands command
   counts[1]=$((counts[1] + 1))
+  # The end is what the log says from here on.
+  since=$(stat --format %s "$log")
   commands=$("$python" "$page" "do" "$situation" "${counts[1]}" "$@") || die "$situation: no commands"
   while IFS= read -r command <&3; do
     if eval "$command" >>"$work/answers" 2>"$work/errors" <"$work/typed"; then

@@ -55,6 +55,9 @@ class Client:
         await self.until("welcome")
         if session:
             await self.until("live")
+        else:
+            await self.say(type="available", ref="a", available=True)
+            await self.until("ok")
 
     async def send(self, body):
         await self.say(type="send", ref="s", session=self.tokens["session"], id=str(uuid.uuid4()), body=body)

@@ -2,7 +2,7 @@
 # The situations of config/RUNBOOK.md whose cause is the gateway, its surroundings or people: each fault is made, the
 # program must say what the page quotes, and the page's commands must end it.
 . "$(dirname "$0")/lib.sh"
-. "$root/Tests/EndToEnd/runbook.sh"
+. "$root/Tests/EndToEnd/runbook.sh" "$@"
 client=$root/Tests/EndToEnd/runbook_client.py
 
 new_folder
@@ -15,7 +15,7 @@ cat >"$CHIRRUP_CONFIG" <<YAML
 loops: 2
 drain_seconds: 1
 tls: {listen: "127.0.0.1:$secure", certificates: $work/tls.pem, keys: $work/tls.key}
-limits: {sends_per_visitor: 100}
+limits: {sends_per_visitor: 100, connections: 1000}
 webhooks: {allow_private: true, retry_milliseconds: 300}
 YAML
 
@@ -86,6 +86,8 @@ situation_webhooks_do_not_arrive() {
   "$python" "$client" receive "$receiver" &
   pids+=($!)
   does "token=$bearer" "url=$url" "webhook=$hook" "delivery=$delivery"
+  delivered() { answered rest GET "webhooks/$hook/deliveries" && answer_has '"status":"delivered"'; }
+  await 30 "the delivery" delivered || fail "no delivery"
   over
 }
 
@@ -172,9 +174,10 @@ situation_pages_load_but_the_chat_stays_offline() {
   proxy_port=$(free_port)
   doctor_options=(--public-url "http://127.0.0.1:$proxy_port")
   proxy ""
+  # The list counts within 5 seconds.
+  chirrup workspace origins demo --allow https://old.example.com >"$work/origins"
   sees
   does
-  chirrup workspace origins demo --allow https://old.example.com >"$work/origins"
   await 30 "the refusal of another site" upgrade_is https://www.example.com 403 || fail "no refusal"
   answered upgrade https://www.example.com
   sees
@@ -187,8 +190,9 @@ situation_pages_load_but_the_chat_stays_offline() {
 }
 
 situation_new_clients_are_refused() {
-  local limit=400
-  prlimit --pid "$gateway_pid" --nofile=$limit:1048576
+  local limit=400 hard
+  hard=$(prlimit --pid "$gateway_pid" --nofile --noheadings --output HARD)
+  prlimit --pid "$gateway_pid" --nofile=$limit:"$hard"
   mkfifo "$work/crowd"
   "$python" "$client" crowd 127.0.0.1 "$port" $limit <"$work/crowd" >"$work/crowded" 2>&1 &
   pids+=($!)
@@ -198,7 +202,7 @@ situation_new_clients_are_refused() {
   await 30 "the shortage" is_short || fail "no shortage"
   exec 8>&-
   sees
-  does "process=$gateway_pid"
+  does "process=$gateway_pid" "limit=$hard"
   over
 }
 
@@ -243,6 +247,7 @@ situation_the_private_database_is_lost() {
   timeout 120 "$chirrup" serve >>"$log" 2>&1 || true
   sees
   does "folder=$data" "backup=$backup"
+  check "the message of before the backup is restored" answer_has 'restored 1 messages in'
   over
 }
 
@@ -256,15 +261,18 @@ situation_two_gateways_have_different_keys() {
   other=$!
   pids+=("$other")
   sees
-  does "key=$key" "file=$work/credentials_key"
+  printf '%s\n' "$key" >"$work/copy"
+  does "copy of the key=$work/copy" "file=$work/credentials_key"
   over
   end "$other" TERM 20
 }
 
 certificate tls -days 5
+check "lines that are not said are noticed" notices_wrong_lines
 start_gateway
 visitor=$(token visitor)
 bearer=$(token operator | member token)
+"$python" "$client" say "$socket" "$visitor" "before the backup" >"$work/said"
 "$chirrup" backup "$work/backups" --no-verify >"$work/backup" 2>&1 || fail "no backup: $(tail -n 3 "$work/backup")"
 situation visitors-wait-for-an-operator
 situation webhooks-do-not-arrive

@@ -16,7 +16,6 @@ import time
 import urllib.error
 import urllib.request
 
-import yaml
 from markdown_it import MarkdownIt
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -54,7 +53,7 @@ class Page:
     def __init__(self):
         self.situations, self.anchors, self.index = {}, set(), []
         situation = part = None
-        in_table = False
+        in_table, row = False, []
         tokens = MarkdownIt().enable("table").parse(PAGE.read_text())
         for token, after in zip(tokens, tokens[1:] + [None]):
             if token.type == "heading_open":
@@ -67,8 +66,12 @@ class Page:
                     self.situations[anchor] = situation
             elif token.type in ("table_open", "table_close"):
                 in_table = token.type == "table_open"
+            elif token.type == "tr_open":
+                row = []
             elif token.type == "inline" and in_table and not self.situations:
-                self.index += re.findall(r"\]\(#([^)]+)\)", token.content)
+                row.append(token.content)
+                if link := re.search(r"\]\(#([^)]+)\)", token.content):
+                    self.index.append((link[1], set(re.findall(r"Chirrup\w+", row[1]))))
             elif situation and token.type == "paragraph_open":
                 if match := re.match(r"\*\*([^*]+)\*\*", after.content):
                     part = match[1]
@@ -102,8 +105,8 @@ def check():
             faults.append(fault)
 
     expect(len(page.situations) == SITUATIONS, f"{len(page.situations)} situations and not {SITUATIONS}")
-    expect(sorted(page.index) == sorted(page.situations), "the index does not lead to each situation once: "
-           f"{sorted(set(page.index) ^ set(page.situations))}")
+    led = sorted(name for name, _ in page.index)
+    expect(led == sorted(page.situations), f"the index does not lead to each situation once: {led}")
     for name, situation in page.situations.items():
         expect(tuple(situation.parts) == PARTS, f"{name} has the parts {situation.parts}")
         expect(len(situation.texts.get(SYMPTOM, "")) > 20, f"{name} has no symptom")
@@ -134,6 +137,8 @@ def check_tests(page, expect):
 
 
 def check_alerts(page, expect):
+    import yaml  # Only this check needs it.
+
     quoted = {}
     for name, situation in page.situations.items():
         for part in (SEEN, OVER):
@@ -149,6 +154,9 @@ def check_alerts(page, expect):
         # A section that is no situation has no quotations.
         if anchor in page.situations:
             expect(anchor in quoted.get(alert, ()), f"{alert} leads to {anchor}, which does not quote it")
+    for name, named in page.index:
+        own = {alert for alert, places in quoted.items() if name in places}
+        expect(named == own, f"the index has {sorted(named)} for {name}, whose section has {sorted(own)}")
     for alert in quoted:
         expect(alert in alerts, f"{sorted(quoted[alert])} quotes the alert {alert}, which does not exist")
 
