@@ -12,6 +12,13 @@ create_cluster
 create_login "$database"
 small=$work/small
 mkdir "$small"
+end_small() {
+  local status=$?
+  umount --lazy "$small" 2>/dev/null || true
+  (exit $status)
+  clean_up
+}
+trap end_small EXIT
 if [ "$(id -u)" = 0 ]; then
   mount -t tmpfs -o size=48m tmpfs "$small"
   chown postgres "$small"
