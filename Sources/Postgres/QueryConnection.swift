@@ -154,9 +154,11 @@ public struct QueryConnection: ~Copyable {
 
   public var hasNotifications: Bool { !notifications.isEmpty }
 
-  /// Reconnects, because another database was reached than the expected one.
-  public mutating func reconnect(now: Instant) {
-    if phase != .down { disconnect(now, "another database has taken over") }
+  /// Reconnects, because this database is not the expected one, or takes no writes any more.
+  public mutating func reconnect(
+    now: Instant, because reason: String = "another database has taken over"
+  ) {
+    if phase != .down { disconnect(now, reason) }
   }
 
   /// Connects to another address from now on. A working connection is replaced as soon as its

@@ -118,6 +118,8 @@ beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
 beside "doctor" ./doctor.sh
 beside "held loop" ./held.sh
+beside "runbook, database" ./runbook_database.sh
+beside "runbook, gateway" ./runbook_gateway.sh
 beside "metrics" ./metrics.sh
 beside "service manager" ./service.sh
 beside "socket activation" ./activation.sh

@@ -101,7 +101,7 @@ struct SettingsReload {
     let rules = LoopRules(
       running, databaseURL: databaseURL,
       quotas: context.rules.quotas.changed(to: running.limits.quotas))
-    if let tls { context.certificates?.use(tls) }
+    if let tls { use(tls) }
     let countdown = Countdown(context.loopCount)
     for mailbox in context.mailboxes {
       if let tls { mailbox.post(.certificates(tls)) }
@@ -109,6 +109,20 @@ struct SettingsReload {
     }
     guard !isConfirmed(countdown) else { return [] }
     return ["an event loop is stalled; it takes over the settings when it continues"]
+  }
+
+  /// A renewed certificate has the path of the old one, so no setting changes: without its own line
+  /// the log would not show whether the renewal has arrived.
+  private func use(_ tls: TLSContext) {
+    let before = context.certificates?.expiries ?? []
+    context.certificates?.use(tls)
+    for new in tls.expiries where !before.contains(where: { $0 == new }) {
+      context.logger.notice(
+        "a certificate was replaced",
+        metadata: [
+          "file": .string(new.file), "expires": "\(WallTime(microseconds: new.at * 1_000_000))",
+        ])
+    }
   }
 
   private func isConfirmed(_ countdown: Countdown) -> Bool {

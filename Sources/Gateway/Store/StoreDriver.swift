@@ -220,8 +220,12 @@ struct StoreDriver: ~Copyable {
   }
 
   private mutating func compareGeneration(
-    _ result: Result<Rows, QueryFailure>, _ engine: inout Engine
+    _ result: Result<Rows, QueryFailure>, _ engine: inout Engine, now: Instant
   ) {
+    // Without a message the writer does not notice: /readyz would return 200 until the first one.
+    if case .failure(.refused(.readOnlyTransaction, let message)) = result {
+      reader.reconnect(now: now, because: message)
+    }
     guard let rows = try? result.get(), !rows.isEmpty, let current = rows.int(0, 0) else { return }
     if generation.note(current) { engine.sessions.rereadAll(&engine.effects) }
   }
@@ -319,7 +323,7 @@ struct StoreDriver: ~Copyable {
       } else {
         metrics.quarantine.dropped &+= 1
       }
-    case .generation: compareGeneration(result, &engine)
+    case .generation: compareGeneration(result, &engine, now: now)
     case .origins:
       return .origins(rows.map(Workspace.allOrigins(limit: Origins.listedMax).answer))
     case .presence: return .presence(rows.map(OperatorPresence.beat([]).answer))
