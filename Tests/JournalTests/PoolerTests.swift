@@ -53,10 +53,10 @@ import Testing
     #expect(try !database.sql.isPooled())
     var servers: Set<Int64> = []
     let holder = try BlockingConnection(pooler.url)
-    for round in 0..<8 {
-      // Holds the server connection used last, so that the other one answers from now on.
-      if round == 4 { try holder.execute(script: "BEGIN") }
-      let rows = try stranger.run(
+    // Holds a server connection, whichever it is, so that the other one answers the stranger.
+    try holder.execute(script: "BEGIN")
+    for connection in [holder, stranger] {
+      let rows = try connection.run(
         Query(
           """
           SELECT pg_backend_pid(), current_setting('enable_seqscan'),
