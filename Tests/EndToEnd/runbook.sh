@@ -47,7 +47,10 @@ listen() {
 }
 
 # answered COMMAND…: its output and errors are what the page quotes as `answer`. Its failure may be the situation.
-answered() { "$@" >>"$work/answers" 2>&1 || true; }
+answered() { answer "$("$@" 2>&1)"; }
+
+# answer TEXT: one write with its newline, since clients in the background write too.
+answer() { printf '%s\n' "$1" >>"$work/answers"; }
 
 # sees: the next quotation of the page's "What you see".
 sees() {
@@ -72,12 +75,12 @@ does() {
   since=$(stat --format %s "$log")
   commands=$("$python" "$page" "do" "$situation" "${counts[1]}" "$@") || die "$situation: no commands"
   while IFS= read -r command <&3; do
-    if eval "$command" >>"$work/answers" 2>"$work/errors" <"$work/typed"; then
+    if eval "$command" >"$work/output" 2>"$work/errors" <"$work/typed"; then
       pass "$situation: $command"
     else
       fail "$situation: $command: $(tail -n 3 "$work/errors")"
     fi
-    cat "$work/errors" >>"$work/answers"
+    answer "$(cat "$work/output" "$work/errors")"
   done 3<<<"$commands"
 }
 
