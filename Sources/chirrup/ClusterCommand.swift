@@ -18,8 +18,8 @@ struct ClusterCommand: AsyncParsableCommand {
       discussion: """
         Needs the programs of both versions, and no gateway that runs. Writes a new cluster beside \
         the old one with pg_upgrade, or with a dump; compares roles, privileges and the rows of \
-        each table; then exchanges the two. The old one stays in postgres/data.VERSION and is the \
-        way back. Can be killed at any time: the next run says what it found, and continues. Without \
+        each table; then exchanges the two. The old one stays in postgres/data.VERSION: the way \
+        back. Can be killed at any time: the next run says what it found, and continues. Without \
         --yes it only prints what it would do.
         """)
 
