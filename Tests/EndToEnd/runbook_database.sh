@@ -152,8 +152,6 @@ situation postgresql-does-not-answer
 situation postgresql-takes-no-writes
 situation postgresql-is-slow
 situation the-disk-of-the-database-is-full
-# From here on the gateway logs in as the owner, as in a small installation.
-printf '%s\n' "$database" >"$secret"
 situation the-gateway-does-not-start-after-an-upgrade
 situation a-message-is-in-quarantine
 check "the gateway then stops with status 0" stop_gateway
