@@ -21,7 +21,10 @@ enum Bookkeeping {
       duration_ms bigint NOT NULL
     );
     ALTER TABLE chirrup_migrations ADD COLUMN IF NOT EXISTS parent text;
+    ALTER TABLE chirrup_migrations ADD COLUMN IF NOT EXISTS compatible text;
     COMMENT ON TABLE chirrup_migrations IS 'Which migrations of Chirrup this database has.';
+    COMMENT ON COLUMN chirrup_migrations.compatible IS
+      'Gateways of a release whose last migration is this one, or a later one, can run on it.';
     CREATE TABLE IF NOT EXISTS chirrup_begun (
       revision text PRIMARY KEY,
       began_at timestamptz NOT NULL DEFAULT clock_timestamp()

@@ -13,6 +13,8 @@ public enum ChainFault: Error, Sendable, Equatable {
   /// More than one migration has no child: two were added after the same parent.
   case severalHeads([String])
   case cycle([String])
+  /// Its line `-- compatible` does not name a migration before it, or a contract has none.
+  case badCompatible(revision: String, compatible: String?)
 }
 
 extension ChainFault: CustomStringConvertible {
@@ -33,6 +35,10 @@ extension ChainFault: CustomStringConvertible {
       "several heads (migrations without a child): \(revisions.joined(separator: ", "))"
     case .cycle(let revisions):
       "migrations that are their own ancestors: \(revisions.joined(separator: ", "))"
+    case .badCompatible(let revision, let compatible?):
+      "\(revision): `-- compatible: \(compatible)` must name a migration before it"
+    case .badCompatible(let revision, nil):
+      "\(revision): a contract needs a line `-- compatible: REVISION`"
     }
   }
 }
@@ -86,16 +92,31 @@ public struct Chain: Sendable, Equatable {
     let heads = revisions.filter { !parents.contains($0) }
     if heads.count > 1 { faults.append(.severalHeads(heads)) }
 
-    let cyclic = revisions.filter { revision in
-      var ancestor = known[revision]?.parent
-      // The number of files bounds the walk; a revision that reaches itself is part of the cycle.
-      for _ in revisions {
-        if ancestor == revision { return true }
-        ancestor = ancestor.flatMap { known[$0]?.parent }
-      }
-      return false
-    }
+    let cyclic = revisions.filter { hasAncestor($0, $0, known) }
     if !cyclic.isEmpty { faults.append(.cycle(cyclic)) }
+    for migration in migrations {
+      guard let compatible = migration.compatible else {
+        if migration.isContract {
+          faults.append(.badCompatible(revision: migration.revision, compatible: nil))
+        }
+        continue
+      }
+      if !hasAncestor(migration.revision, compatible, known) {
+        faults.append(.badCompatible(revision: migration.revision, compatible: compatible))
+      }
+    }
     return faults
+  }
+
+  private static func hasAncestor(
+    _ revision: String, _ wanted: String, _ known: [String: Migration]
+  ) -> Bool {
+    var ancestor = known[revision]?.parent
+    // The number of files bounds the walk: their parents may form a cycle.
+    for _ in known {
+      if ancestor == wanted { return true }
+      ancestor = ancestor.flatMap { known[$0]?.parent }
+    }
+    return false
   }
 }

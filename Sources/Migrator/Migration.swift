@@ -4,6 +4,8 @@
 ///     -- Sessions: one row for each conversation.     summary
 ///     -- parent: 20260119_create_tenants              `none` for the first
 ///     -- loses: all session data                      the data that reverting destroys
+///     -- compatible: 20260101_name                    see `compatible`
+///     -- contract: what older gateways read           see `isContract`
 ///     -- was: 60c1f3dd3a87e2b1                        checksums of earlier texts with this result
 ///     -- step: the constraints are checked            ends the transaction and begins the next
 ///     -- locks: chats, workspaces IN … MODE          of the step, or of `down`: see `TableLocks`
@@ -35,6 +37,12 @@ public struct Migration: Sendable, Equatable {
   public var parent: String?
   public var summary: String
   public var loses: String?
+  /// The last migration of the oldest release whose gateways can run on this schema. Nil: none but
+  /// those that know this migration.
+  public var compatible: String?
+  /// It takes away what only gateways of older releases need, so that it waits for
+  /// `chirrup migrate finish`.
+  public var isContract = false
   public var steps: [Step]
   public var down: [Statement]
   public var downLocks = TableLocks()
@@ -115,6 +123,8 @@ public struct Migration: Sendable, Equatable {
         of: lines[divider...].joined(separator: "\n"), firstLine: divider + 1))
     downLocks = TableLocks(in: lines[divider...])
     formerChecksums = header("was")?.split(separator: " ").map { String($0) } ?? []
+    compatible = header("compatible")
+    isContract = header("contract") != nil
     steps = Migration.steps(of: Array(lines[..<divider]))
     if let broken = steps.first(where: { $0.isBatched && $0.statements.count != 2 }) {
       throw .badBatches(revision: revision, step: broken.title)

@@ -6,7 +6,9 @@ public import SharedSQL
 public enum MigrationFailure: Error, Sendable, Equatable {
   case chain([ChainFault])
   /// The database was migrated by a newer binary.
-  case newerDatabase(unknown: [String])
+  ///
+  /// - Parameter obstacle: why gateways of this binary cannot run on it; nil if that was not asked.
+  case newerDatabase(unknown: [String], obstacle: String? = nil)
   /// Recorded revisions that have no file and do not come from a newer binary.
   case strayRevisions([String])
   /// A revision is recorded, but one before it is not.
@@ -18,6 +20,8 @@ public enum MigrationFailure: Error, Sendable, Equatable {
   case schemaDiffers(revision: String, [SchemaDifference])
   /// `down` would take away what these gateways need.
   case gatewaysRun([GatewayProcess])
+  /// A contract would take away what these gateways of older releases need.
+  case olderGatewaysRun(revision: String, [GatewayProcess])
   case statement(file: String, line: Int, statement: String, ServerRefusal)
   /// PostgreSQL refused one of the migrator's own statements.
   case refused(ServerRefusal)
@@ -37,7 +41,10 @@ public enum MigrationFailure: Error, Sendable, Equatable {
   /// The command or action that solves the problem; nil if there is no general one.
   public var remedy: String? {
     switch self {
-    case .newerDatabase: "install the chirrup that migrated it, or a newer one"
+    case .newerDatabase(_, nil): "install the chirrup that migrated it, or a newer one"
+    case .newerDatabase:
+      "install the chirrup that migrated it, or a newer one; or stop all gateways and revert "
+        + "these migrations with it (chirrup migrate down)"
     case .strayRevisions, .gap: "chirrup migrate repair"
     case .noSuchRevision: "chirrup migrate status"
     case .notAdoptable: "run the statements above, or as they say, then run it again"
@@ -45,6 +52,9 @@ public enum MigrationFailure: Error, Sendable, Equatable {
       "set database_direct_url (CHIRRUP_DATABASE_DIRECT_URL) to the URL of PostgreSQL itself, or "
         + "run chirrup migrate up --database-url with it"
     case .schemaDiffers: "chirrup migrate up"
+    case .olderGatewaysRun:
+      "install this release on their machines, or stop them, then run it again. A gateway that "
+        + "was killed counts for \(GatewayProcess.silenceSeconds) s"
     case .gatewaysRun:
       "stop them, then run it again. A gateway that was killed counts for "
         + "\(GatewayProcess.silenceSeconds) s"
@@ -65,11 +75,11 @@ extension MigrationFailure: CustomStringConvertible {
     case .chain(let faults):
       return "the migration files do not form one chain: "
         + faults.map(\.description).joined(separator: "; ")
-    case .newerDatabase(let unknown):
+    case .newerDatabase(let unknown, let obstacle):
       return "the database has migrations that this chirrup does not know: "
-        + unknown.joined(separator: ", ")
-        + ". It was migrated by a newer chirrup and is not compatible with this one; nothing was "
-        + "changed"
+        + unknown.joined(separator: ", ") + ". It was migrated by a newer chirrup"
+        + (obstacle.map { ", and \($0)" } ?? ", and only that one may migrate it")
+        + "; nothing was changed"
     case .strayRevisions(let revisions):
       return "the database records migrations that have no file: "
         + revisions.joined(separator: ", ") + "; nothing was changed"
@@ -87,6 +97,10 @@ extension MigrationFailure: CustomStringConvertible {
         + differences.map { "  \($0)" }.joined(separator: "\n")
     case .gatewaysRun(let gateways):
       return "gateways run on this database; nothing was changed\n"
+        + gateways.map { "  \($0)" }.joined(separator: "\n")
+    case .olderGatewaysRun(let revision, let gateways):
+      return "\(revision) takes away what gateways of older releases need, and such gateways run "
+        + "on this database; nothing was changed\n"
         + gateways.map { "  \($0)" }.joined(separator: "\n")
     case .statement(let file, let line, let statement, let refusal):
       var text = "\(file):\(line): \(refusal.withoutHint)\n  in: \(statement)"

@@ -9,16 +9,19 @@ public struct AppliedRevision: Sendable, Equatable {
   /// The revision before it; nil for the first, and for rows of older versions of Chirrup, which
   /// did not record it.
   public var parent: String?
+  /// See `Migration.compatible`.
+  public var compatible: String?
 
   public init(
     revision: String, checksum: String, at: WallTime, durationMilliseconds: Int64,
-    parent: String? = nil
+    parent: String? = nil, compatible: String? = nil
   ) {
     self.revision = revision
     self.checksum = checksum
     self.at = at
     self.durationMilliseconds = durationMilliseconds
     self.parent = parent
+    self.compatible = compatible
   }
 }
 
@@ -34,6 +37,8 @@ public struct MigrationPlan: Sendable {
     case changed
     /// Applied, but without a file: by a newer binary or by another project.
     case unknown
+    /// A contract that `finish` applies, when no gateway needs what it takes away.
+    case unfinished
   }
   public struct Line: Sendable {
     public var revision: String
@@ -46,7 +51,7 @@ public struct MigrationPlan: Sendable {
 
   public let chain: Chain
   /// Each revision once: those of the files in their order, then the unknown ones.
-  public let lines: [Line]
+  public private(set) var lines: [Line]
 
   /// - Parameter begun: the revisions of which some steps ran.
   public init(chain: Chain, applied: [AppliedRevision], begun: Set<String> = []) {
@@ -68,6 +73,18 @@ public struct MigrationPlan: Sendable {
     }
     self.chain = chain
     self.lines = lines
+    markUnfinished()
+  }
+
+  /// The contracts at the end of the chain wait for `finish`, except on a new database, where no
+  /// older gateway can run. A contract before another migration belongs to an earlier release, and
+  /// `up` applies it.
+  private mutating func markUnfinished() {
+    guard !isUntouched else { return }
+    for index in chain.migrations.indices.reversed() {
+      guard chain.migrations[index].isContract else { return }
+      if lines[index].state == .pending { lines[index].state = .unfinished }
+    }
   }
 
   public var unknown: [String] { lines.filter { $0.state == .unknown }.map(\.revision) }
@@ -76,7 +93,15 @@ public struct MigrationPlan: Sendable {
   public var pending: [String] { lines.filter(\.isPending).map(\.revision) }
   /// Whether the database has no migration of Chirrup, not even a part of one.
   public var isUntouched: Bool { lines.allSatisfy { $0.state == .pending } }
-  public var isCurrent: Bool { lines.allSatisfy { $0.state == .applied || $0.state == .changed } }
+  public var isCurrent: Bool {
+    lines.allSatisfy { [.applied, .changed, .unfinished].contains($0.state) }
+  }
+  /// The revisions that only `finish` applies.
+  public var unfinished: [String] { lines.filter { $0.state == .unfinished }.map(\.revision) }
+  /// The migrations whose result the schema of a current database equals.
+  var expected: [Migration] {
+    chain.migrations.filter { state(of: $0.revision) != .unfinished }
+  }
 
   /// Unknown revisions that descend from known ones: a newer binary applied them. Without a
   /// recorded parent, the date in the name decides.
@@ -104,11 +129,15 @@ public struct MigrationPlan: Sendable {
   }
 
   /// The migrations that `up` applies: the pending ones up to and including `target`.
-  public func upward(to target: String? = nil) throws(MigrationFailure) -> [Migration] {
+  ///
+  /// - Parameter finishing: also the contracts at the end, as `finish` does.
+  public func upward(
+    to target: String? = nil, finishing: Bool = false
+  ) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
     guard let target = target ?? chain.head else { return [] }
-    let pending = Set(self.pending)
-    return try chain.upTo(target).filter { pending.contains($0.revision) }
+    let wanted = Set(pending + (finishing ? unfinished : []))
+    return try chain.upTo(target).filter { wanted.contains($0.revision) }
   }
 
   /// The migrations that `down` reverts, newest first: the applied and begun ones after `target`,
@@ -116,7 +145,9 @@ public struct MigrationPlan: Sendable {
   public func downward(to target: String) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
     let kept = target == "none" ? 0 : try chain.upTo(target).count
-    return chain.migrations[kept...].reversed().filter { state(of: $0.revision) != .pending }
+    return chain.migrations[kept...].reversed().filter {
+      ![.pending, .unfinished].contains(state(of: $0.revision))
+    }
   }
 
   func state(of revision: String) -> RevisionState? {
@@ -124,7 +155,7 @@ public struct MigrationPlan: Sendable {
   }
 
   /// Throws unless the files explain every recorded revision: nothing may run otherwise.
-  private func checkConsistency() throws(MigrationFailure) {
+  func checkConsistency() throws(MigrationFailure) {
     let newer = self.newer
     guard newer.isEmpty else { throw .newerDatabase(unknown: newer) }
     guard unknown.isEmpty else { throw .strayRevisions(unknown) }
@@ -132,7 +163,7 @@ public struct MigrationPlan: Sendable {
     for line in lines {
       if line.isPending {
         firstPending = firstPending ?? line.revision
-      } else if let missing = firstPending {
+      } else if line.state != .unfinished, let missing = firstPending {
         throw .gap(applied: line.revision, missing: missing)
       }
     }

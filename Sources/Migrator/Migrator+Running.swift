@@ -52,13 +52,14 @@ extension Migrator {
   func record(_ migration: Migration, milliseconds: Int64) -> Query {
     Query(
       """
-      INSERT INTO chirrup_migrations (revision, checksum, duration_ms, parent)
-      VALUES ($1, $2, $3, $4)
-      ON CONFLICT (revision) DO UPDATE SET checksum = excluded.checksum, parent = excluded.parent
+      INSERT INTO chirrup_migrations (revision, checksum, duration_ms, parent, compatible)
+      VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (revision) DO UPDATE SET checksum = excluded.checksum, parent = excluded.parent,
+        compatible = excluded.compatible
       """,
       [
         .text(migration.revision), .text(migration.checksum), .int(milliseconds),
-        .text(migration.parent),
+        .text(migration.parent), .text(migration.compatible),
       ])
   }
 

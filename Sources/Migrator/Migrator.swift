@@ -71,11 +71,12 @@ public struct Migrator {
     let exists = try run(Query("SELECT to_regclass('chirrup_migrations') IS NOT NULL"))
     guard exists.bool(0, 0) == true else { return MigrationPlan(chain: chain, applied: []) }
     let begun = try begunRevisions()
-    // Older versions of Chirrup created the table without the column `parent`.
+    // Older versions of Chirrup created the table without the columns `parent` and `compatible`.
     let rows = try run(
       Query(
         """
-        SELECT revision, checksum, applied_at, duration_ms, to_jsonb(m) ->> 'parent'
+        SELECT revision, checksum, applied_at, duration_ms, to_jsonb(m) ->> 'parent',
+          to_jsonb(m) ->> 'compatible'
         FROM chirrup_migrations m
         """))
     var applied: [AppliedRevision] = []
@@ -84,7 +85,8 @@ public struct Migrator {
         AppliedRevision(
           revision: rows.text(row, 0) ?? "", checksum: rows.text(row, 1) ?? "",
           at: rows.time(row, 2) ?? WallTime(microseconds: 0),
-          durationMilliseconds: rows.int(row, 3) ?? 0, parent: rows.text(row, 4)))
+          durationMilliseconds: rows.int(row, 3) ?? 0, parent: rows.text(row, 4),
+          compatible: rows.text(row, 5)))
     }
     return MigrationPlan(chain: chain, applied: applied, begun: begun)
   }
@@ -110,15 +112,19 @@ public struct Migrator {
   /// Applies the pending migrations and returns them. Writes nothing if none is pending, or if
   /// `examine` finds something that cannot be adopted. If PostgreSQL refuses a statement while a
   /// database moves in, everything is reverted.
+  ///
+  /// - Parameter finishing: also takes away what only older gateways need (`Migration.isContract`).
   @discardableResult
   public func up(
-    to target: String? = nil, report: (Event) -> Void = { _ in }
+    to target: String? = nil, finishing: Bool = false, report: (Event) -> Void = { _ in }
   ) throws(MigrationFailure) -> [Migration] {
-    guard try !status().upward(to: target).isEmpty else { return [] }
+    guard try !status().upward(to: target, finishing: finishing).isEmpty else { return [] }
     return try underLock(report) { () throws(MigrationFailure) in
       let plan = try status()
-      let migrations = try plan.upward(to: target)
+      let migrations = try plan.upward(to: target, finishing: finishing)
       guard !migrations.isEmpty else { return [] }
+      let contracts = migrations.filter(\.isContract)
+      if !contracts.isEmpty { try chain.checkContracts(in: contracts, beside: gateways()) }
       let obstacles = try examine().filter(\.isObstacle)
       guard obstacles.isEmpty else { throw .notAdoptable(obstacles) }
       var locks = try LockObserver(self)
@@ -204,7 +210,7 @@ public struct Migrator {
       guard differences.isEmpty else {
         throw .schemaDiffers(revision: target, differences)
       }
-      let pending = Set(plan.pending)
+      let pending = Set(plan.pending + plan.unfinished)
       let missing = revisions.filter { pending.contains($0.revision) }
       guard !missing.isEmpty else { return [] }
       try prepareBookkeeping()

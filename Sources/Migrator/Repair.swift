@@ -28,7 +28,7 @@ extension Migrator {
           problem: "the revision \(stray) is recorded but has no file",
           remedy: "its record is removed; the objects it may have created stay"))
     }
-    let differences = try compareSchema(with: chain.migrations)
+    let differences = try compareSchema(with: plan.expected)
     let missing = differences.filter { $0.kind == .table }.map(\.relation)
     if !missing.isEmpty {
       findings.append(
@@ -145,7 +145,7 @@ extension Migrator {
       // The objects of a recorded revision may be missing. Every step is idempotent, so all
       // migrations from the first incomplete one on run again.
       var migrations: [Migration] = []
-      for migration in chain.migrations {
+      for migration in plan.expected {
         var isWanted = !migrations.isEmpty || plan.pending.contains(migration.revision)
         if !isWanted { isWanted = try lacks(migration) }
         if !isWanted, migration.revision.hasSuffix("_row_security") {
@@ -160,7 +160,7 @@ extension Migrator {
       for (index, migration) in migrations.enumerated() {
         try apply(migration, number: index + 1, of: migrations.count, &locks, report)
       }
-      return try compareSchema(with: chain.migrations)
+      return try compareSchema(with: plan.expected)
     }
   }
 

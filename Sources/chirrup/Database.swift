@@ -87,13 +87,10 @@ enum Database {
 
   static func checkSchema(_ connection: BlockingConnection) throws {
     let migrator = try Migrator(connection)
-    var pending = try migrator.plan()
-    if !pending.isEmpty {
-      // A gateway that has just started may be applying them.
-      try Epoll.pause(milliseconds: 2_000)
-      pending = try migrator.plan()
-    }
-    guard pending.isEmpty else {
+    guard case .pending = try migrator.status().standing() else { return }
+    // A gateway that has just started may be applying them.
+    try Epoll.pause(milliseconds: 2_000)
+    if case .pending(let pending) = try migrator.status().standing() {
       throw CommandFailure(
         "\(pending.count) migrations are pending (the first is \(pending[0].revision)); "
           + "run chirrup migrate up, or start the gateway")

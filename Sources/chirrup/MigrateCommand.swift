@@ -14,7 +14,8 @@ struct MigrateCommand: AsyncParsableCommand {
       answer; 64 wrong usage. See config/DATABASE.md.
       """,
     subcommands: [
-      Plan.self, Up.self, Status.self, Down.self, Verify.self, Check.self, Stamp.self, Repair.self,
+      Plan.self, Up.self, Finish.self, Status.self, Down.self, Verify.self, Check.self, Stamp.self,
+      Repair.self,
     ])
 }
 
@@ -77,6 +78,27 @@ extension MigrateCommand {
         output.finish(
           applied.isEmpty
             ? "Nothing to do: the schema is up to date." : "Applied \(applied.count).",
+          "applied", applied.map(\.revision))
+      }
+    }
+  }
+
+  struct Finish: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Take away what only gateways of older releases need, after the last one has gone.",
+      discussion: """
+        Applies the pending migrations, and those that wait until every gateway runs this release. \
+        Refused while a gateway of an older release runs.
+        """)
+
+    @OptionGroup var options: AdministrationOptions
+
+    func run() async throws {
+      try await options.run(as: .owner) { connection, output in
+        let applied = try Migrator(connection).up(finishing: true, report: output.report)
+        output.finish(
+          applied.isEmpty
+            ? "Nothing to do: no migration waits." : "Applied \(applied.count).",
           "applied", applied.map(\.revision))
       }
     }

@@ -90,8 +90,15 @@ struct Preparation {
     _ log: StartupLog
   ) throws {
     let migrator = try Migrator(owner)
-    let pending = try migrator.plan()
-    guard !pending.isEmpty else { return }
+    let pending: [Migration]
+    switch try migrator.status().standing() {
+    case .current: return
+    case .ahead(let newer):
+      return log.warning(
+        "a newer chirrup has migrated the database (\(newer.joined(separator: ", "))), and says "
+          + "that gateways of this release can run on it; install the newer one here too")
+    case .pending(let migrations): pending = migrations
+    }
     let names = pending.map(\.revision).joined(separator: ", ")
     guard settings.migrate else {
       throw CommandFailure(

@@ -34,7 +34,10 @@ struct RestoreCommand: AsyncParsableCommand {
       let cluster = PrivateCluster(dataDirectory: settings.dataDirectory)
       let (contents, epoch, pending) = try cluster.restore(backup) { url in
         let connection = try BlockingConnection(url)
-        let pending = try Migrator(connection).plan().count
+        var pending = 0
+        if case .pending(let migrations) = try Migrator(connection).status().standing() {
+          pending = migrations.count
+        }
         let stored = StoredData(connection)
         try stored.renewEpoch()
         return (try BackupContents(connection, settings), try stored.epoch().epoch, pending)

@@ -10,9 +10,11 @@ extension DoctorCheck {
     try examination.reading { connection in
       let plan = try Migrator(connection).status()
       if !plan.newer.isEmpty {
-        return .failure(
-          "a newer chirrup has migrated the database: \(plan.newer.joined(separator: ", "))",
-          mend: "install that version of chirrup, or a newer one")
+        let names = plan.newer.joined(separator: ", ")
+        let text = "a newer chirrup has migrated the database: \(names)"
+        let mend = "install that version of chirrup, or a newer one"
+        guard (try? plan.standing()) != nil else { return .failure(text, mend: mend) }
+        return .warning(text + "; gateways of this release can run on it", mend: mend)
       }
       if !plan.strays.isEmpty {
         return .failure(
@@ -20,7 +22,11 @@ extension DoctorCheck {
           mend: "chirrup migrate repair")
       }
       guard let first = plan.pending.first else {
-        return .ok("all \(plan.lines.count) migrations are applied")
+        let unfinished = plan.unfinished.count
+        return .ok(
+          unfinished == 0
+            ? "all \(plan.lines.count) migrations are applied"
+            : "all are applied but \(unfinished), for chirrup migrate finish")
       }
       let text = "\(plan.pending.count) migrations are pending; the first is \(first)"
       if examination.facts.gatewayAnswers || !examination.settings.migrate { return .failure(text) }
