@@ -56,6 +56,11 @@ extension StoredData {
     public var changedAt: WallTime
   }
 
+  /// Whether the tables exist: the first migrations have run.
+  public static func exists(in connection: BlockingConnection) throws(QueryFailure) -> Bool {
+    try connection.run(Query("SELECT to_regclass('database_epoch') IS NOT NULL")).bool(0, 0) == true
+  }
+
   public func epoch() throws(QueryFailure) -> Epoch {
     let rows = try connection.run(Query("SELECT epoch, changed_at FROM database_epoch"))
     return Epoch(
@@ -74,6 +79,12 @@ extension StoredData {
 
   public func renewEpoch() throws(QueryFailure) {
     try connection.run(StoredData.renewal(onlyIfRestored: false))
+  }
+
+  /// Records that the database has moved to another cluster with all of its data, so that it does
+  /// not count as restored.
+  public func adoptFingerprint() throws(QueryFailure) {
+    try connection.run(Query("UPDATE database_epoch SET fingerprint = chirrup_fingerprint()"))
   }
 
   private static func renewal(onlyIfRestored: Bool) -> Query {

@@ -17,6 +17,15 @@ public enum ClusterFailure: Error, Sendable, Equatable {
   case notABackup(path: String, reason: String)
   case noSpace(path: String, needed: Int64, free: Int64, remedy: String)
   case backupRunning(folder: String, process: Int32?)
+  case noCluster(directory: String)
+  /// `newest` is the newest installed major version.
+  case noNewerServer(data: Int, newest: Int)
+  /// An upgrade, or the way back, was interrupted between its two renames.
+  case unfinishedUpgrade(directory: String)
+  case cannotUpgrade(reason: String)
+  /// The newer cluster does not equal the old one.
+  case notEqual([String])
+  case noWayBack(reason: String)
 }
 
 extension ClusterFailure: CustomStringConvertible {
@@ -29,7 +38,8 @@ extension ClusterFailure: CustomStringConvertible {
     case .wrongVersion(let data, let found):
       "the data directory is of PostgreSQL \(data), but the only installed version is "
         + found.map(String.init).joined(separator: ", ")
-        + "; install PostgreSQL \(data), or move the data with pg_upgrade"
+        + "; install PostgreSQL \(data) as well, with which chirrup cluster upgrade moves the data "
+        + "to a newer one"
     case .inUse(let directory, let process?):
       "another gateway (process \(process)) uses \(directory); stop it, or set another --data-dir"
     case .inUse(let directory, nil):
@@ -58,6 +68,26 @@ extension ClusterFailure: CustomStringConvertible {
     case .backupRunning(let folder, let process):
       "another backup \(process.map { "(process \($0)) " } ?? "")is being written to \(folder); "
         + "wait until it has ended"
+    default: upgradeDescription
+    }
+  }
+
+  private var upgradeDescription: String {
+    switch self {
+    case .noCluster(let directory):
+      "there is no private PostgreSQL in \(directory); name its folder with --data-dir"
+    case .noNewerServer(let data, let newest):
+      "the cluster is of PostgreSQL \(data), and the newest one that is found is \(newest); "
+        + "install a newer one, or name its programs with --to-bin"
+    case .unfinishedUpgrade(let directory):
+      "an upgrade of the cluster in \(directory) was interrupted; run chirrup cluster upgrade "
+        + "--yes to complete it, or chirrup cluster upgrade --revert --yes to undo it"
+    case .cannotUpgrade(let reason): "the cluster was not upgraded: \(reason)"
+    case .notEqual(let differences):
+      "the newer cluster differs from the old one, which stays in use, unchanged; report this\n"
+        + differences.map { "  \($0)" }.joined(separator: "\n")
+    case .noWayBack(let reason): "there is no old cluster to return to: \(reason)"
+    default: ""
     }
   }
 }

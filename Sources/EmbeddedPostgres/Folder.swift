@@ -112,6 +112,33 @@ extension Folder {
     return bytes
   }
 
+  /// The same beside a server, which deletes files meanwhile: du then fails.
+  static func bytesInUse(of path: String) throws(ClusterFailure) -> Int64 {
+    for _ in 1..<5 {
+      if let bytes = try? bytes(of: path) { return bytes }
+    }
+    return try bytes(of: path)
+  }
+
+  /// Writes a new file of mode 0600, and waits until it is on the disk.
+  static func write(
+    _ text: String, to path: String, for account: Account?
+  ) throws(ClusterFailure) {
+    // SAFETY: the path is copied into a C string for the call.
+    let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else {
+      throw .system(operation: "open", path: path, reason: systemText(errno))
+    }
+    defer { close(file) }
+    let bytes = Array(text.utf8)
+    // SAFETY: the buffer has `count` bytes.
+    let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress, $0.count) }
+    guard count == bytes.count, fsync(file) == 0 else {
+      throw .system(operation: "write", path: path, reason: systemText(errno))
+    }
+    try give(path, to: account)
+  }
+
   /// Renames within one file system, and waits until the new name is on the disk.
   static func rename(_ path: String, to target: String) throws(ClusterFailure) {
     // SAFETY: the paths are copied into C strings for the calls.

@@ -115,15 +115,20 @@ public final class PrivateCluster {
 
   /// Stops the server with a fast shutdown: it closes all connections and writes a checkpoint.
   public func stop() {
-    keeper?.stop()
-    keeper = nil
-    url = ""
+    stopServer()
     if let folder = privateSocketFolder {
       // SAFETY: the path is copied into a C string for the call.
       unsafe _ = rmdir(folder)
       privateSocketFolder = nil
     }
     lock = nil
+  }
+
+  /// Stops the server, and keeps the directory's lock.
+  func stopServer() {
+    keeper?.stop()
+    keeper = nil
+    url = ""
   }
 
   /// For tests: ends the server without a checkpoint, as a crash does, and starts it again on the
@@ -164,6 +169,12 @@ public final class PrivateCluster {
   private static func url(socketFolder: String) -> String {
     let folder = socketFolder.percentEncoded(allowing: "/")
     return "postgresql:///chirrup?host=\(folder)&port=\(Server.port)" + owner
+  }
+
+  /// Another database of the server of `url`, as the same user.
+  public static func url(_ url: String, of database: String) -> String {
+    let name = database.percentEncoded(allowing: "")
+    return url.replacing("postgresql:///chirrup?", with: "postgresql:///\(name)?")
   }
 
   /// The user of `url`, a superuser that owns the tables.
@@ -213,9 +224,10 @@ public final class PrivateCluster {
   }
 
   /// The directory of the socket, whose path may have at most 107 bytes (unix(7)).
-  private func socketFolder(
+  func socketFolder(
     in home: String, for account: Account?
   ) throws(ClusterFailure) -> String {
+    if let privateSocketFolder { return privateSocketFolder }
     let folder = home + "/run"
     if (folder + "/.s.PGSQL.5432.lock").utf8.count <= 107 {
       try Folder.make(folder, mode: 0o700)
@@ -232,9 +244,7 @@ public final class PrivateCluster {
     return short
   }
 
-  private var dataVersion: Int? {
-    Folder.read(data + "/PG_VERSION").flatMap { Int($0.prefix { $0.isNumber }) }
-  }
+  private var dataVersion: Int? { UpgradeFolders.version(of: data) }
 
   // MARK: Creation
 
@@ -244,6 +254,9 @@ public final class PrivateCluster {
   ) throws(ClusterFailure) {
     guard !Folder.exists(home + Restoring.folder) else {
       throw .unfinishedRestore(directory: directory)
+    }
+    guard UpgradeFolders(home: home).state == .missing else {
+      throw .unfinishedUpgrade(directory: directory)
     }
     let fresh = home + "/data.new"
     try Program(path: "rm", arguments: ["-rf", "--", fresh], account: account)

@@ -12,6 +12,8 @@ struct Program {
   var arguments: [String]
   /// The user to run as; nil: that of this process.
   var account: Account?
+  /// The working directory; nil: that of this process, or `/` for another user.
+  var folder: String?
   /// The standard input; it must fit into a pipe's buffer (64 KiB).
   var input = ""
   /// The signal's name without SIG, for setpriv(1).
@@ -89,7 +91,7 @@ struct Program {
       "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin", "LC_ALL=C", "TZ=UTC",
     ]
     // The other user may not be allowed to enter the current directory.
-    if account != nil { command.workingDirectory = "/" }
+    command.workingDirectory = folder ?? (account == nil ? nil : "/")
     command.input = input
     command.output = .descriptor(output)
     command.errors = .descriptor(output)

@@ -31,6 +31,27 @@ struct ServerBinaries: Equatable, Sendable {
     return match
   }
 
+  /// The programs of this major version (nil: any) in a folder that the administrator names; nil:
+  /// found.
+  static func of(
+    version wanted: Int?, in folder: String?
+  ) throws(ClusterFailure) -> ServerBinaries {
+    guard let folder else { return try find(version: wanted) }
+    let named = try inFolder(folder)
+    if let wanted, named.version != wanted {
+      throw .wrongVersion(data: wanted, found: [named.version])
+    }
+    return named
+  }
+
+  private static func inFolder(_ folder: String) throws(ClusterFailure) -> ServerBinaries {
+    let path = try Folder.resolve(folder)
+    guard Folder.isExecutable(path + "/initdb"), let version = version(in: path),
+      version >= oldestVersion
+    else { throw .noServer(searched: [folder]) }
+    return ServerBinaries(folder: path, version: version)
+  }
+
   /// Reads `postgres (PostgreSQL) 15.18 (Debian …)`, also `16beta1`.
   static func majorVersion(in text: String) -> Int? {
     guard

@@ -14,7 +14,8 @@ struct Chirrup: AsyncParsableCommand {
       OperatorCommand.self, KeysCommand.self, IdentityCommand.self, ConversationsCommand.self,
       ConnectionsCommand.self, ReloadCommand.self, VisitorCommand.self,
       ImportCommand.self, RetentionCommand.self,
-      QuarantineCommand.self, BackupCommand.self, RestoreCommand.self, EpochCommand.self,
+      QuarantineCommand.self, BackupCommand.self, RestoreCommand.self, ClusterCommand.self,
+      EpochCommand.self,
       AnalyticsCommand.self, DemoDataCommand.self,
       VersionCommand.self,
     ])

@@ -83,6 +83,7 @@ import Testing
       (["demo-data", "--conversations", "5", "--open", "6"], "--open must be 0 to"),
       (["migrate", "down"], "--to"),
       (["migrate", "stamp"], "revision"),
+      (["cluster", "upgrade", "--method", "copy"], "--method"),
       (["visitor", "erase", "--workspace", "w"], "id"),
       (["server"], "server"),
       (["serve", "--lisen", "1"], "--lisen"),

@@ -103,6 +103,7 @@ beside "clients" ./clients.sh
 beside "verdict" ./verdict.sh
 beside "report" ./report.sh
 beside "migrations" ./migrate.sh
+beside "schema ahead" ./schema_ahead.sh
 beside "old application" ./beside.sh
 beside "quarantine" ./quarantine.sh
 beside "roles" ./roles.sh
@@ -133,6 +134,7 @@ else
   beside "private database" ./private_database.sh
 fi
 beside "backup" ./backup.sh
+beside "cluster upgrade" ./cluster_upgrade.sh
 beside "outbox" ./outbox.sh
 beside "workloads" ./workloads.sh
 if $full; then beside "openapi" ./openapi.sh --full; else beside "openapi" ./openapi.sh; fi
