@@ -1,6 +1,7 @@
 -- A statement of the gateway has one policy, its constant one: those of the readers bind chirrup_reader alone, and
 -- chirrup_gateway no longer inherits that role.
 -- parent: 20261229_gateways
+-- compatible: 20261229_gateways
 -- locks: chats, chat_sessions IN ACCESS EXCLUSIVE MODE
 -- loses: nothing
 --
