@@ -25,9 +25,7 @@ public final class API: Sendable {
   let logins: LoginLimits
   let devices: KnownDevices
   let providers: ProviderThreads
-  let widgetTokens: RateLimiter
-  let widgetConfigs: RateLimiter
-  let newVisitors: RateLimiter
+  let widgetLimits: WidgetLimits
   let requestLimits: RequestLimits
   let expensiveCalls: ExpensiveCalls
   let callsInFlight = CallsInFlight()
@@ -54,9 +52,7 @@ public final class API: Sendable {
     logins = LoginLimits(options.rates)
     devices = KnownDevices(secrets: options.secrets, origins: origins)
     providers = ProviderThreads(ProviderClient(options.webhookGuard))
-    widgetTokens = RateLimiter(options.rates.widgetTokens, limit: "address")
-    widgetConfigs = RateLimiter(options.rates.widgetConfigs, limit: "address")
-    newVisitors = RateLimiter(options.rates.newVisitors, limit: "workspace")
+    widgetLimits = WidgetLimits(options.rates)
     requestLimits = RequestLimits(options.rates)
     expensiveCalls = ExpensiveCalls(runningMax: options.expensivePerWorkspace)
     unreadableSecrets = UnreadableSecrets(report: options.report)
@@ -73,8 +69,7 @@ public final class API: Sendable {
       return options
     }
     origins.use(allowed: new.allowedOrigins)
-    widgetTokens.use(new.rates.widgetTokens)
-    newVisitors.use(new.rates.newVisitors)
+    widgetLimits.use(new.rates)
     requestLimits.use(new.rates)
     expensiveCalls.use(runningMax: new.expensivePerWorkspace)
   }

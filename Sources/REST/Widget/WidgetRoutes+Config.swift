@@ -6,7 +6,7 @@ import Primitives
 
 extension WidgetRoutes {
   func widgetConfig(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    if !request.isExempt { try api.widgetConfigs.take(request.peer, request.now) }
+    if !request.isExempt { try api.widgetLimits.configs.take(request.peer, request.now) }
     guard let key = try QueryString(request.query)["workspace"] else {
       throw .invalid(
         "The parameter “workspace” is missing. Send the workspace's public key from the snippet.")

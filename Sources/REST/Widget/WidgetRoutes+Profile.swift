@@ -29,7 +29,7 @@ extension WidgetRoutes {
 
   /// A message of the offline form: opens a conversation that waits for an operator.
   func leaveMessage(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    if !request.isExempt { try api.widgetTokens.take(request.peer, request.now) }
+    if !request.isExempt { try api.widgetLimits.tokens.take(request.peer, request.now) }
     let object = try request.jsonObject()
     guard let key = try object.string("workspace", bytesMax: APILimits.secretBytes) else {
       throw .missing("workspace")

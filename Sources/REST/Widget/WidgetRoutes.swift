@@ -22,7 +22,7 @@ struct WidgetRoutes: RouteGroup {
   }
 
   func widgetToken(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    if !request.isExempt { try api.widgetTokens.take(request.peer, request.now) }
+    if !request.isExempt { try api.widgetLimits.tokens.take(request.peer, request.now) }
     let object = try request.undeclaredJSONObject()
     guard let key = try object.string("workspace", bytesMax: APILimits.secretBytes) else {
       throw .missing("workspace")
@@ -63,7 +63,7 @@ struct WidgetRoutes: RouteGroup {
               refresh: next(secret, request), family: .random(at: request.now), now: request.now)))
       }
     } else if visit == nil {
-      try api.newVisitors.take(workspace.id.description, request.now)
+      try api.widgetLimits.newVisitors.take(workspace.id.description, request.now)
       visit = try await api.database.run(
         Visit.begin(
           visitor: Visitor(id: .random(at: request.now), name: ""), workspace: workspace.id,
