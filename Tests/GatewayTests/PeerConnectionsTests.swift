@@ -4,6 +4,7 @@ import Kernel
 import Postgres
 import Primitives
 import REST
+import Synchronization
 import Testing
 
 @testable import Gateway

@@ -136,16 +136,17 @@ final class PeerConnections: Connections {
     case .question(let id, let question):
       guard beginAnswer() else { return }
       Task(executorPreference: executor) {
-        let payloads = await CurrentLoop.$index.withValue(0) { await answer(question, to: id) }
-          .map { peers.seal.payload($0, as: peers.id) }
-        if !payloads.isEmpty {
-          _ = await CurrentLoop.$index.withValue(0) {
-            try? await local.run(Peers.notify(payloads))
-          }
-        }
-        answering.withLock { $0 -= 1 }
+        await CurrentLoop.$index.withValue(0) { await self.respond(to: id, question) }
       }
     }
+  }
+
+  private func respond(to id: Identifier, _ question: PeerQuestion) async {
+    defer { answering.withLock { $0 -= 1 } }
+    let payloads = await answer(question, to: id).map { peers.seal.payload($0, as: peers.id) }
+    guard !payloads.isEmpty else { return }
+    // Without it this gateway is one of the silent ones.
+    _ = try? await local.run(Peers.notify(payloads))
   }
 
   /// False: `answeringMax` questions are being answered.

@@ -43,7 +43,7 @@ extension API {
     }
     let record = try await connectionForInstance(id)
     switch (request.method, parts.count) {
-    case ("GET", 2): return .json(record.json)
+    case ("GET", 2): return .json(record.answer)
     case ("POST", 3) where parts[2] == "disconnect":
       return try await disconnectForInstance(record, request)
     default: throw .notFound
@@ -101,7 +101,7 @@ extension API {
 }
 
 extension ConnectionRecord {
-  fileprivate var json: [UInt8] {
+  fileprivate var answer: [UInt8] {
     [UInt8].object { json in
       json.appendKey("connection")
       append(name: nil, to: &json)
