@@ -215,7 +215,7 @@ let package = Package(
         "Gateway", "Engine", "REST", "Migrator", "DataRetention", "EmbeddedPostgres", "Fixtures",
         "Conversations", "Directory",
         "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
-        "Webhooks", "SharedSQL",
+        "Webhooks", "SharedSQL", "JSON",
         .product(name: "Logging", package: "swift-log"),
       ]),
     suite(

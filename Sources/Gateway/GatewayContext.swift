@@ -24,6 +24,7 @@ final class GatewayContext: Sendable {
   let maintenance: Maintenance
   let upkeep: Upkeep
   let peers: Peers
+  let connections: PeerConnections
   let admission: Admission
   let probe = ProxyProbe()
   /// Nil without TLS.
@@ -78,7 +79,9 @@ final class GatewayContext: Sendable {
         timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
         schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
-    apiOptions.connections = services
+    peers = Peers(options, keys: secrets.keyIDs)
+    connections = PeerConnections(local: services, peers: peers)
+    apiOptions.connections = connections
     apiOptions.reloader = reloads
     apiOptions.report = { logger.error("\($0)") }
     apiOptions.onSecurityEvent = { event in
@@ -97,7 +100,6 @@ final class GatewayContext: Sendable {
     jobs = BackgroundJobs(
       [botJob, QueueJob(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
       executors: executors)
-    peers = Peers(options, keys: secrets.keyIDs)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)

@@ -1,5 +1,5 @@
-/// `chirrup connections`: the connections of the gateway that runs on this machine, open and
-/// recently ended, of all workspaces.
+/// `chirrup connections`: the connections of the gateways of a database, open and recently ended,
+/// of all workspaces.
 import ArgumentParser
 import Directory
 import JSON
@@ -12,9 +12,10 @@ struct ConnectionsCommand: AsyncParsableCommand {
     commandName: "connections",
     abstract: "List connections, with the reason of each end; disconnect and trace clients.",
     discussion: """
-      Asks the gateway on this machine at admin_listen. Each gateway knows its own connections: \
-      the open ones, and of each event loop up to 4096 that ended within 24 hours. The log has \
-      all ends (config/LOG.md).
+      Asks the gateway on this machine at admin_listen, which asks the other gateways of its \
+      database. Each knows its own connections: the open ones, and of each event loop up to 4096 \
+      that ended within 24 hours. A gateway that does not answer within 2 seconds is named. The \
+      log has all ends (config/LOG.md). A trace is of this gateway only.
       """,
     subcommands: [List.self, Show.self, Kick.self, Trace.self])
 
@@ -54,10 +55,16 @@ struct ConnectionsCommand: AsyncParsableCommand {
         }
         var left = limit
         var last: String?
+        var silent: Set<String> = []
         while left > 0 {
           let wanted = min(left, List.pageMax)
-          let rows = try client.rows(query + [("before", last), ("limit", "\(wanted)")])
+          let (rows, missing) = try client.rows(query + [("before", last), ("limit", "\(wanted)")])
           for row in rows { output.print(row) }
+          for gateway in missing where silent.insert(gateway).inserted {
+            output.note(
+              "The gateway \(gateway) does not answer: its connections are missing.",
+              [("silent_gateway", .text(gateway))])
+          }
           left -= wanted
           last = rows.last?["id"]?.string
           if rows.count < wanted { break }
@@ -126,16 +133,18 @@ extension AdministrationOptions {
 }
 
 extension AdminClient {
-  /// A page of connections.
-  fileprivate func rows(_ query: [(name: String, value: String?)]) throws -> [JSONValue] {
+  /// A page of connections, and the gateways that did not answer.
+  fileprivate func rows(
+    _ query: [(name: String, value: String?)]
+  ) throws -> (rows: [JSONValue], silent: [String]) {
     let pairs = query.compactMap { pair in
       pair.value.map { "\(pair.name)=\($0.percentEncoded())" }
     }
     let answer = try request("GET", "/connections?" + pairs.joined(separator: "&"))
-    guard let rows = JSONValue(answer)?["connections"]?.array else {
+    guard let page = JSONValue(answer), let rows = page["connections"]?.array else {
       throw CommandFailure("the gateway's answer cannot be read")
     }
-    return rows
+    return (rows, (page["silent_gateways"]?.array ?? []).compactMap(\.string))
   }
 }
 

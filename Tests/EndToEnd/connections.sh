@@ -19,7 +19,7 @@ check "connections in a browser" \
 
 connections() { "$chirrup" connections "$@" "${place[@]}" 2>&1; }
 check "the command line lists the kick of the browser" grep -q "4003 by kick: seen twice" <(connections list --state ended)
-check "a connection that no one has is not found" grep -q "no open or recently ended" \
+check "a connection that no one has is not found" grep -q "No gateway that answered has" \
   <(connections show 019ac000-0000-7000-8000-000000000000)
 
 # kicked ID: the client of this connection is disconnected by the command line.

@@ -18,7 +18,7 @@ enum RevocationMail: Sendable {
   /// Confirm when all messages that came before are stored.
   case settle(Countdown)
   /// Give the countdown up after a time: a task on this loop waits for it.
-  case limit(Countdown)
+  case limit(Countdown, milliseconds: Int64 = Revocations.limitMilliseconds)
 }
 
 /// The checks of one loop: whether a token is still valid before its connection is welcomed or
@@ -74,7 +74,7 @@ struct Revocations {
   private var retryAt = Instant.zero
   private static let retryMilliseconds: Int64 = 250
   /// Time that a request waits for each step of a revocation.
-  private static let limitMilliseconds: Int64 = 5_000
+  static let limitMilliseconds: Int64 = 5_000
 
   /// Used by the first loop, which reads revocations for all.
   var feed = RevocationFeed()
@@ -85,8 +85,8 @@ struct Revocations {
     switch item {
     case .recheck(let ids, let countdown): requestRecheck(of: ids, countdown)
     case .settle(let countdown): settling.append((now, countdown))
-    case .limit(let countdown):
-      let end = now.advanced(byMilliseconds: Revocations.limitMilliseconds)
+    case .limit(let countdown, let milliseconds):
+      let end = now.advanced(byMilliseconds: milliseconds)
       limits.append((end, countdown))
     }
   }

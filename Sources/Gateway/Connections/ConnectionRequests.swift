@@ -72,7 +72,7 @@ extension ConnectionJournal {
   }
 }
 
-extension LoopServices: Connections {
+extension LoopServices {
   func find(_ filter: ConnectionFilter) async -> [ConnectionRecord]? {
     await ask { .find(filter, $0) }.map { filter.newest(of: $0) }
   }

@@ -68,6 +68,8 @@ extension EventLoop {
           for signal in context.peers.seal.signals(in: sealed, from: gateway) {
             signal.deliver(to: &engine, from: gateway)
           }
+        case .connections(let sealed, let gateway):
+          context.connections.receive(sealed, from: gateway, on: context.executors[index])
         case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .queueMoved))
         }
       }

@@ -94,6 +94,13 @@ final class LoopServices: Database, Sessions {
     return await countdown.isConfirmed
   }
 
+  /// Waits until it has ended, at most this long.
+  func wait(for countdown: Countdown, milliseconds: Int64) async {
+    mailbox.post(.revocation(.limit(countdown, milliseconds: milliseconds)))
+    _ = await countdown.isConfirmed
+    resumed()
+  }
+
   /// Sends a request about connections to all loops. Nil: not all have answered in time.
   func ask(
     _ request: (ConnectionAnswers) -> ConnectionsMail

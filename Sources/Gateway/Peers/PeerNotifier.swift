@@ -11,6 +11,8 @@ enum PeerChange: Equatable {
   case revocation
   /// See `SignalSeal`.
   case signals(sealed: String, from: Identifier)
+  /// See `PeerMessage`.
+  case connections(sealed: String, from: Identifier)
 }
 
 /// Changes of one loop that the other gateways have not been notified of, and their encoding as
@@ -19,8 +21,8 @@ enum PeerChange: Equatable {
 /// Payload: words separated by spaces. The first one is the gateway's id. Then: `h`, the gateway
 /// has just started; `*`, any session may have changed; `w` and a workspace's id, to which the
 /// following words refer; `s` and a session's id, the session has changed; `q`, the workspace's
-/// queue has changed; `e` and encrypted typing and presence. The database itself sends `r` with the
-/// zero id: something was revoked.
+/// queue has changed; `e` and encrypted typing and presence; `c` and an encrypted question about
+/// connections, or an answer. The database itself sends `r` with the zero id: something was revoked.
 struct PeerNotifier {
   /// Changed sessions that are listed; above it `*` is sent.
   static let sessionsMax = 4_096
@@ -101,6 +103,8 @@ struct PeerNotifier {
         changes.append(.session(SessionChange(session: id, workspace: workspace)))
       case ("e", _, _):
         changes.append(.signals(sealed: String(word.dropFirst()), from: sender))
+      case ("c", _, _):
+        changes.append(.connections(sealed: String(word.dropFirst()), from: sender))
       case ("q", _, let workspace?): changes.append(.queue(workspace: workspace))
       // Newer gateways may send further words.
       default: continue

@@ -25,8 +25,7 @@ struct SignalSeal {
     func close() {
       guard !plain.isEmpty, payloads.count < SignalSeal.payloadsMax else { return }
       let text = [UInt8(ascii: "[")] + plain + [UInt8(ascii: "]")]
-      let sealed = AES256GCM.seal(text, key: key, context: SignalSeal.context(gateway))
-      payloads.append("\(gateway) e\(Base64.url.encode(sealed))")
+      payloads.append("\(gateway) e" + sealed(text, context: SignalSeal.context(gateway)))
       plain = []
     }
     for signal in signals {
@@ -41,11 +40,18 @@ struct SignalSeal {
 
   /// The signals of a word after its `e`; none if this database's gateways have not made it.
   func signals(in sealed: String, from gateway: Identifier) -> [PeerSignal] {
-    guard let bytes = Base64.url.decode(sealed.utf8),
-      let text = AES256GCM.open(bytes, key: key, context: SignalSeal.context(gateway)),
+    guard let text = opened(sealed, context: SignalSeal.context(gateway)),
       let items = JSONValue(text)?.array
     else { return [] }
     return items.compactMap { PeerSignal($0) }
+  }
+
+  func sealed(_ text: [UInt8], context: [UInt8]) -> String {
+    Base64.url.encode(AES256GCM.seal(text, key: key, context: context))
+  }
+
+  func opened(_ sealed: String, context: [UInt8]) -> [UInt8]? {
+    Base64.url.decode(sealed.utf8).flatMap { AES256GCM.open($0, key: key, context: context) }
   }
 
   private static func context(_ gateway: Identifier) -> [UInt8] { Array("peer:\(gateway)".utf8) }

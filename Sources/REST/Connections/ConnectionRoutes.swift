@@ -1,4 +1,4 @@
-/// The connections of a workspace, for its administrators: the open ones, those that ended
+/// The connections of a workspace at all gateways, for its administrators: the open ones, those that ended
 /// recently, and the reason.
 import Directory
 import JSON
@@ -15,14 +15,15 @@ struct ConnectionRoutes: RouteGroup {
       guard let id = Identifier(last) else { throw .foreignCursor }
       filter.before = id
     }
-    let found = try await api.findConnections(filter)
-    let shown = found.prefix(page.limit)
+    let found = try await api.findEverywhere(filter)
+    let shown = found.records.prefix(page.limit)
     let names = try await names(of: Array(shown), in: call.workspace)
-    let next = found.count > page.limit ? shown.last?.id : nil
+    let next = found.records.count > page.limit ? shown.last?.id : nil
     return .json(
       [UInt8].object { json in
         json.appendArray(page.list, shown) { $0.append(name: names[$0.party?.id], to: &$1) }
         json.appendMember("next_cursor", orNull: next.map { page.cursor(after: ["\($0)"]) })
+        json.appendMember("silent_gateways", texts: found.silentGateways.map { "\($0)" })
       })
   }
 
@@ -47,7 +48,7 @@ struct ConnectionRoutes: RouteGroup {
   private func connection(_ call: Call) async throws(Problem) -> ConnectionRecord {
     var filter = ConnectionFilter(workspace: call.workspace, limit: 1)
     filter.id = call.id
-    guard let record = try await api.findConnections(filter).first else {
+    guard let record = try await api.findEverywhere(filter).records.first else {
       throw .noSuchResource
     }
     return record
@@ -72,6 +73,14 @@ extension API {
     return found
   }
 
+  func findEverywhere(_ filter: ConnectionFilter) async throws(Problem) -> FoundConnections {
+    guard let connections = options.connections else { return FoundConnections(records: []) }
+    let found = await connections.findEverywhere(filter)
+    options.onResume()
+    guard let found else { throw .loopBusy }
+    return found
+  }
+
   /// Disconnects a client. The entry of the audit log precedes the end, so that no kick is without
   /// one.
   ///
@@ -88,7 +97,7 @@ extension API {
           record.party?.id, connection: record.id, reason: reason ?? "", by: actor))
     }
     let isDone = await options.connections?.disconnect(
-      record.id, of: workspace, reason: reason ?? ConnectionRecord.kickReason)
+      record, of: workspace, reason: reason ?? ConnectionRecord.kickReason)
     options.onResume()
     switch isDone {
     case true?: return
@@ -140,7 +149,8 @@ extension Problem {
 
   static let loopBusy = Problem(
     status: 503, type: "not_confirmed", title: "Not confirmed",
-    detail: "An event loop of the gateway did not answer in time. Try again in a few seconds."
+    detail: "An event loop of the gateway, or the gateway that has the connection, did not answer "
+      + "in time. Try again in a few seconds."
   ).retry(afterSeconds: 2)
 }
 
@@ -149,12 +159,12 @@ extension API {
     Route(
       "GET", "\(admin)/connections",
       .member(.admin, .auditRead, ConnectionRoutes.listConnections),
-      "List the connections of this gateway, open and recently ended, newest first",
+      "List the connections of all gateways, open and recently ended, newest first",
       query: .connections, response: .connections, isExpensive: true),
     Route(
       "GET", "\(admin)/connections/{id}",
       .member(.admin, .auditRead, ConnectionRoutes.showConnection),
-      "Get a connection of this gateway", response: .oneConnection),
+      "Get a connection of any gateway", response: .oneConnection),
     Route(
       "POST", "\(admin)/connections/{id}/disconnect",
       .member(.admin, nil, ConnectionRoutes.disconnect),

@@ -1,16 +1,34 @@
-/// The connections of this gateway, over all its loops. Another gateway has its own; each record
-/// names its gateway.
+/// The connections of the gateways of one database, over all their loops. Each record names its
+/// gateway.
 public import Primitives
 
 public protocol Connections: Sendable {
-  /// The newest connections that the filter accepts. Nil: a loop did not answer in time.
+  /// The newest connections of this gateway that the filter accepts. Nil: a loop did not answer in
+  /// time.
   func find(_ filter: ConnectionFilter) async -> [ConnectionRecord]?
 
-  /// Disconnects an open connection. False: there is none with this id. Nil: as for `find`.
-  func disconnect(_ id: Identifier, of workspace: Identifier?, reason: String) async -> Bool?
+  /// Those of all gateways. Nil: a loop of this one did not answer in time.
+  func findEverywhere(_ filter: ConnectionFilter) async -> FoundConnections?
+
+  /// Disconnects an open connection of any gateway. False: it has ended. Nil: its loop or gateway
+  /// did not answer in time.
+  func disconnect(
+    _ record: ConnectionRecord, of workspace: Identifier?, reason: String
+  ) async -> Bool?
 
   /// Adds the frames of the trace's connections to it until it ends. Nil: as for `find`.
   func trace(_ trace: ConnectionTrace) async -> Bool?
+}
+
+public struct FoundConnections: Sendable {
+  public var records: [ConnectionRecord]
+  /// The gateways that did not answer in time; their connections are missing.
+  public var silentGateways: [Identifier]
+
+  public init(records: [ConnectionRecord], silentGateways: [Identifier] = []) {
+    self.records = records
+    self.silentGateways = silentGateways
+  }
 }
 
 /// A search for connections. Nil accepts any.

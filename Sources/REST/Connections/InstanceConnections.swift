@@ -43,7 +43,7 @@ extension API {
     }
     let record = try await connectionForInstance(id)
     switch (request.method, parts.count) {
-    case ("GET", 2): return .json(record.json)
+    case ("GET", 2): return .json(record.answer)
     case ("POST", 3) where parts[2] == "disconnect":
       return try await disconnectForInstance(record, request)
     default: throw .notFound
@@ -71,17 +71,18 @@ extension API {
     var filter = ConnectionFilter(workspace: try query.id("workspace"), limit: limit)
     try filter.read(query)
     filter.before = try query.id("before")
-    let found = try await findConnections(filter)
+    let found = try await findEverywhere(filter)
     return .json(
       [UInt8].object { json in
-        json.appendArray("connections", found) { $0.append(name: nil, to: &$1) }
+        json.appendArray("connections", found.records) { $0.append(name: nil, to: &$1) }
+        json.appendMember("silent_gateways", texts: found.silentGateways.map { "\($0)" })
       })
   }
 
   private func connectionForInstance(_ id: Identifier) async throws(Problem) -> ConnectionRecord {
     var filter = ConnectionFilter(workspace: nil, limit: 1)
     filter.id = id
-    guard let record = try await findConnections(filter).first else {
+    guard let record = try await findEverywhere(filter).records.first else {
       throw .noSuchConnection
     }
     return record
@@ -100,7 +101,7 @@ extension API {
 }
 
 extension ConnectionRecord {
-  fileprivate var json: [UInt8] {
+  fileprivate var answer: [UInt8] {
     [UInt8].object { json in
       json.appendKey("connection")
       append(name: nil, to: &json)
@@ -111,6 +112,5 @@ extension ConnectionRecord {
 extension Problem {
   fileprivate static let noSuchConnection = Problem(
     status: 404, type: "not_found", title: "Not found",
-    detail: "This gateway has no open or recently ended connection with this id. Another gateway "
-      + "may have it.")
+    detail: "No gateway that answered has an open or recently ended connection with this id.")
 }

@@ -6,7 +6,11 @@ extension Schema {
         + [("name", text.orNull.described("The name of the visitor or operator."))])
   ).named("Connection")
 
-  static let connections = page("connections", of: connection).named("Connections")
+  static let connections = object([
+    "connections": array(of: connection), "next_cursor": nextCursor,
+    "silent_gateways": array(of: id)
+      .described("Gateways that did not answer within 2 seconds: their connections are missing."),
+  ]).named("Connections")
   static let startedTrace = object([
     "trace": object(["id": .id, "target": .id, "seconds_max": .count])
   ]).named("StartedTrace")

@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-666f956f85.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-a70ff0301e.js"
+#embed "console-35adb018f3.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-a70ff0301e.js.gz"
+#embed "console-35adb018f3.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-a70ff0301e.js.br"
+#embed "console-35adb018f3.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-a70ff0301e.js.map"
+#embed "console-35adb018f3.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-a70ff0301e.js.map.gz"
+#embed "console-35adb018f3.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-a70ff0301e.js.map.br"
+#embed "console-35adb018f3.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-a70ff0301e.js",
+    {"/assets/console-35adb018f3.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-a70ff0301e.js.map",
+    {"/assets/console-35adb018f3.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

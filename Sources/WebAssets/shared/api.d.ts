@@ -597,7 +597,9 @@ interface Rest {
   get(path: 'rich-menus', query?: Query): Promise<ListPage<'rich_menus'>>;
   get(path: 'webhooks', query?: Query): Promise<ListPage<'webhooks'>>;
   get(path: 'audit-log', query?: Query): Promise<ListPage<'audit_log'>>;
-  get(path: 'connections', query?: Query): Promise<ListPage<'connections'>>;
+  get(
+    path: 'connections', query?: Query,
+  ): Promise<ListPage<'connections'> & { silent_gateways?: string[] }>;
   get(path: `connections/${string}`): Promise<{ connection: ConnectionRow }>;
   get(path: `connection-traces/${string}`, query: Query): Promise<TraceAnswer>;
   get(path: `webhooks/${string}/deliveries`, query?: Query): Promise<{ deliveries: Delivery[] }>;

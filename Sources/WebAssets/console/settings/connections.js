@@ -1,4 +1,4 @@
-// The connections of the gateway that answers: open ones, those that ended recently, and why. An
+// The connections of all gateways: open ones, those that ended recently, and why. An
 // administrator can disconnect a client, which connects again by itself.
 
 import { el, icon } from '../../shared/dom.js';
@@ -101,6 +101,7 @@ class Connections {
   #trouble = el('p.trouble-line', { role: 'alert', hidden: true });
   #empty = el('div.empty', { hidden: true }, icon('ext'), el('b', {}, 'No connection'),
     el('p', {}, 'Nobody matches. Older ends are in the gateway’s log.'));
+  #silent = el('p.hint', { role: 'status', hidden: true });
   #search = el('input.input', { type: 'search', maxlength: 200, placeholder: 'Id or address',
     'aria-label': 'Search by the id of a visitor, operator or conversation, or by address' });
   #table = el('table.log-table.connections', {},
@@ -122,8 +123,8 @@ class Connections {
       this.#search, this.#segments(), reload);
     this.root = pane({
       title: 'Connections',
-      lead: 'Open connections of this gateway, those that ended in the last 24 hours, and why.',
-      body: [form, this.#trouble,
+      lead: 'Open connections of all gateways, those that ended in the last 24 hours, and why.',
+      body: [form, this.#trouble, this.#silent,
         el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': 'Connections' }, this.#table),
         this.#empty, el('div', {}, this.#more)],
     });
@@ -173,6 +174,9 @@ class Connections {
     this.#cursor = answer.next_cursor;
     if (isFirst) this.#body.replaceChildren();
     this.#body.append(...answer.connections.map((row) => this.#row(row)));
+    this.#silent.hidden = !answer.silent_gateways?.length;
+    this.#silent.textContent = `Missing, since they do not answer: ${
+      answer.silent_gateways?.join(', ')}`;
     this.#more.hidden = !this.#cursor;
     this.#empty.hidden = this.#body.childElementCount > 0;
     this.#table.hidden = !this.#empty.hidden;
