@@ -1,5 +1,5 @@
-/// The connections of a workspace at all gateways, for its administrators: the open ones, those that ended
-/// recently, and the reason.
+/// The connections of a workspace at all gateways, for its administrators: the open ones, those
+/// that ended recently, and the reason.
 import Directory
 import JSON
 import Primitives
