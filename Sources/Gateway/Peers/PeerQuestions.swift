@@ -73,7 +73,7 @@ extension PeerMessage {
         return
       }
       guard let connection = id("kick"), let reason = json["reason"]?.string,
-        let gateway = id("gateway"), json["workspace"] == .null || id("workspace") != nil
+        let gateway = id("gateway"), json.object?["workspace"] == .null || id("workspace") != nil
       else { return nil }
       self = .question(
         id: question,
