@@ -65,7 +65,9 @@ extension ConnectionFilter {
     }
     /// Nil: no id; nil inside: none.
     func id(_ name: String) -> Identifier?? {
-      guard let text = json[name]?.string else { return json.object?[name] == .null ? .some(nil) : nil }
+      guard let text = json[name]?.string else {
+        return json.object?[name] == .null ? .some(nil) : nil
+      }
       return Identifier(text).map { .some($0) }
     }
     guard let workspace = id("workspace"), let party = id("party"), let session = id("session"),
