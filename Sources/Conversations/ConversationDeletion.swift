@@ -94,6 +94,20 @@ public enum ConversationDeletion {
       ])
   }
 
+  /// Those whose deadline has passed.
+  private static let expired: SQL = """
+    (SELECT p.workspace_id, chirrup_deleted_days(p.workspace_id) AS days
+      FROM (SELECT DISTINCT workspace_id FROM chat_sessions WHERE deleted_at IS NOT NULL) AS p
+      OFFSET 0) AS p
+    JOIN chat_sessions s ON s.workspace_id = p.workspace_id
+      AND s.deleted_at < now() - p.days * interval '1 day' AND s.deleted_via IS NOT NULL
+    """
+
+  /// Whether the deadline of a conversation has passed.
+  public static let isErasureDue = Statement(
+    Query("SELECT EXISTS (SELECT FROM \(expired))")
+  ) { $0.isEmpty ? false : $0.bool(0, 0) ?? false }
+
   /// Erases at most `limit` conversations whose deadline has passed, with their messages, and adds
   /// a row to the audit log of each workspace. Skips those that another transaction is changing,
   /// and all that another application has deleted. Returns their number.
@@ -101,13 +115,8 @@ public enum ConversationDeletion {
     Statement(
       Query(
         """
-        WITH places AS MATERIALIZED (
-          SELECT p.workspace_id, chirrup_deleted_days(p.workspace_id) AS days
-          FROM (SELECT DISTINCT workspace_id FROM chat_sessions WHERE deleted_at IS NOT NULL) AS p
-        ), old AS MATERIALIZED (
-          SELECT s.workspace_id, s.id, s.last_seq, p.days
-          FROM places p JOIN chat_sessions s ON s.workspace_id = p.workspace_id
-          WHERE s.deleted_at < now() - p.days * interval '1 day' AND s.deleted_via IS NOT NULL
+        WITH old AS MATERIALIZED (
+          SELECT s.workspace_id, s.id, s.last_seq, p.days FROM \(expired)
           ORDER BY s.workspace_id, s.id LIMIT $1::bigint FOR UPDATE OF s SKIP LOCKED
         ), gone AS (
           DELETE FROM chat_sessions s USING old o

@@ -207,6 +207,11 @@ final class Upkeep: Sendable {
   private func step(of task: UpkeepTask, _ rules: Rules) async -> Step {
     switch task {
     case .deleted:
+      // Most runs find nothing, and need no connection for expensive statements.
+      let question = ConversationDeletion.isErasureDue
+      let purpose = "search for deleted conversations"
+      guard let isDue = await statements.answer(question, for: purpose) else { return .failed }
+      guard isDue else { return .done }
       let erased = await statements.answer(
         ConversationDeletion.erase(limit: Upkeep.erasedMax),
         for: "erasure of deleted conversations", on: database.forExpensiveStatements)
