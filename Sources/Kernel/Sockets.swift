@@ -214,6 +214,13 @@ extension FileDescriptor {
     _ = try retrying { shutdown(number, Int32(SHUT_WR)) }
   }
 
+  /// Ends listening, whoever else holds a descriptor of the socket: the kernel refuses new
+  /// connections and resets those that wait to be accepted.
+  public func shutdownListening() throws(Errno) {
+    let number = rawValue
+    _ = try retrying { shutdown(number, Int32(SHUT_RD)) }
+  }
+
   /// The result of a connect, or another pending error; nil without any. Reading clears it.
   public func pendingError() throws(Errno) -> Errno? {
     let value = try option(SO_ERROR)

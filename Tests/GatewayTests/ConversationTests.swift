@@ -1,5 +1,6 @@
 import Kernel
 import Primitives
+import Settings
 import Testing
 
 /// The value of a number field of flat JSON.
@@ -94,5 +95,35 @@ struct ConversationTests {
     gateway.stop()
     #expect(throws: SocketClient.Failure.self) { try client.hear("never") }
     #expect(client.isClosed)
+  }
+
+  @Test("a gateway that drains refuses new clients at once, and still answers probes")
+  func refusedInDrain() async throws {
+    let gateway = try await RunningGateway(loops: 2) {
+      $0.adminListen = [ListenAddress(host: "127.0.0.1", port: 0)]
+    }
+    defer { gateway.stop() }
+    let visit = try gateway.visitor()
+    let client = try SocketClient(port: gateway.port)
+    try client.say(#"{"type":"hello","ref":1,"token":"\#(visit.token)"}"#)
+    _ = try client.hear(#""welcome""#)
+    // The client stays until the end of the test.
+    gateway.drain(milliseconds: 60_000)
+    _ = try client.hear(#""drain""#)
+    // The other loop may drain a moment later.
+    let deadline = SystemClock.now().advanced(byMilliseconds: 20_000)
+    var refusal: Errno?
+    while refusal == nil, SystemClock.now() < deadline {
+      do { _ = try RawClient(port: gateway.port) } catch let error as Errno { refusal = error }
+    }
+    #expect(refusal == .connectionRefused)
+    // The loop without a client ends at once, and may take a probe with it.
+    var answer = ""
+    while answer.isEmpty, SystemClock.now() < deadline {
+      let probe = try RawClient(port: gateway.adminPort)
+      try probe.send("GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      answer = try probe.readToEnd()
+    }
+    #expect(answer.contains(#""reason":"draining""#))
   }
 }

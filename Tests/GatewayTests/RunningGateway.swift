@@ -224,8 +224,12 @@ final class RunningGateway {
     }
   }
 
+  func drain(milliseconds: Int64) {
+    for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
+  }
+
   func stop() {
-    for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: 3_000)) }
+    drain(milliseconds: 3_000)
     loops.join()
     context.readers.stop()
     context.upkeep.stop()

@@ -13,6 +13,8 @@ struct Acceptor {
   private let logger: Logger
   private var listeners: [Listener]
   private var areListenersPaused = false
+  /// The public listeners are closed. The others still serve metrics and probes.
+  private var isDraining = false
   /// A shortage of descriptors is logged again only if it returns after this.
   private var exhaustionLoggedUntil = Instant.zero
   /// Refused sockets that linger, see `refusedMax`.
@@ -21,6 +23,8 @@ struct Acceptor {
 
   /// Sockets accepted in one event; the rest waits for the next turn.
   private static let acceptsMax = 64
+  /// Connections that may wait in the kernel for a listener.
+  static let backlog = 4_096
   /// Refused sockets of this loop that may linger, so that the peer can read the response; above it
   /// they are closed at once.
   private static let refusedMax = 32
@@ -37,12 +41,14 @@ struct Acceptor {
   // MARK: Listeners
 
   func watch(_ epoll: borrowing Epoll) throws(Errno) {
-    for listener in listeners.indices {
+    for listener in listeners.indices where isOpen(listener) {
       try epoll.add(
         rawValue: listeners[listener].rawDescriptor, listeners[listener].interest,
         datum: Datum.listener(listener))
     }
   }
+
+  private func isOpen(_ listener: Int) -> Bool { !isDraining || listeners[listener].kind == .admin }
 
   private func ignore(_ epoll: borrowing Epoll) {
     for listener in listeners { try? epoll.remove(rawValue: listener.rawDescriptor) }
@@ -71,11 +77,27 @@ struct Acceptor {
     }
   }
 
-  /// The loop drains and accepts no more sockets.
-  mutating func close(_ epoll: borrowing Epoll) {
-    areListenersPaused = false
-    ignore(epoll)
-    listeners = []
+  /// The loop drains: a new client is refused by the kernel, and a proxy tries the next gateway. One
+  /// that waits to be accepted is told to come again. Clients of an inherited socket wait for the
+  /// next process.
+  mutating func drain(
+    _ sockets: inout SocketTable, _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics,
+    _ turn: Turn
+  ) {
+    for listener in listeners.indices where listeners[listener].kind != .admin {
+      try? epoll.remove(rawValue: listeners[listener].rawDescriptor)
+      guard !listeners[listener].isShared else { continue }
+      for _ in 0..<Acceptor.backlog / Acceptor.acceptsMax {
+        accept(listener, &sockets, epoll, &metrics, turn)
+      }
+      listeners[listener].close()
+    }
+    isDraining = true
+  }
+
+  /// The loop ends: the kernel gives new connections to the loops that still run.
+  func end() {
+    for listener in listeners where !listener.isShared { listener.close() }
   }
 
   // MARK: New sockets
@@ -84,7 +106,7 @@ struct Acceptor {
     _ listener: Int, _ sockets: inout SocketTable, _ epoll: borrowing Epoll,
     _ metrics: inout LoopMetrics, _ turn: Turn
   ) {
-    guard listener < listeners.count else { return }
+    guard isOpen(listener) else { return }
     let kind = listeners[listener].kind
     for _ in 0..<Acceptor.acceptsMax {
       switch listeners[listener].accept() {
@@ -255,15 +277,20 @@ final class Listener: Sendable {
   }
 
   let kind: Kind
+  let isShared: Bool
   let interest: Interest
 
   init(_ descriptor: consuming FileDescriptor, _ kind: Kind, isShared: Bool = false) {
     self.descriptor = descriptor
     self.kind = kind
+    self.isShared = isShared
     interest = isShared ? [.read, .exclusive] : .read
   }
 
   var rawDescriptor: Int32 { descriptor.rawValue }
 
   func accept() -> AcceptOutcome { descriptor.accept() }
+
+  /// The descriptor itself lives as long as the loops' threads.
+  func close() { try? descriptor.shutdownListening() }
 }

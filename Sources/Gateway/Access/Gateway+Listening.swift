@@ -65,7 +65,8 @@ extension Gateway {
         do throws(Errno) {
           // The first listener of an address fails if another program uses it.
           let socket = try Sockets.listen(
-            on: ip, port: port, backlog: 4096, sharing: isShared || index > 0 ? .others : .later)
+            on: ip, port: port, backlog: Int32(Acceptor.backlog),
+            sharing: isShared || index > 0 ? .others : .later)
           // Accepted sockets inherit it (tcp(7)), which saves a call for each.
           try? socket.setNoDelay()
           port = try socket.localPort()

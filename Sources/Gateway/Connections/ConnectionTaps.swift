@@ -72,14 +72,15 @@ struct ConnectionTaps {
 
   // MARK: Bytes
 
-  /// Call it before the engine gets the bytes, which it unmasks.
+  /// Call it before the engine gets the bytes at `range`, which it unmasks.
+  @inline(never)  // keeps its reference counting out of the path of messages
   mutating func received(
-    _ connection: ConnectionIndex, _ bytes: ArraySlice<UInt8>,
+    _ connection: ConnectionIndex, _ bytes: [UInt8], _ range: Range<Int>,
     _ connections: borrowing ConnectionTable, _ turn: Turn
   ) {
     guard let tap = taps[connection] else { return }
     guard connections.progress(of: connection)?.name == tap.name else { return leave(connection) }
-    pass(connection, bytes, isInput: true, to: tap.traces, turn)
+    pass(connection, bytes[range], isInput: true, to: tap.traces, turn)
   }
 
   /// Call it with the output that the engine has collected.

@@ -40,7 +40,9 @@ extension EventLoop {
   mutating func deliver(_ socket: SocketIndex, _ range: Range<Int>) {
     switch sockets[socket].phase {
     case .webSocket(let connection):
-      if journal.taps.isOn { trace(connection, range) }
+      if journal.taps.isOn {
+        journal.taps.received(connection, input, range, engine.connections, turn)
+      }
       input.withMutableRawSpan { all in
         var bytes = all._mutatingExtracting(range)
         engine.receive(connection, &bytes)
@@ -50,11 +52,6 @@ extension EventLoop {
       serve(socket)
     case .lingering, .proxyHeader, .hello, .helloQueued, .handshake: return
     }
-  }
-
-  /// A function of its own: its reference counting stays away from `deliver`.
-  @inline(never) private mutating func trace(_ connection: ConnectionIndex, _ range: Range<Int>) {
-    journal.taps.received(connection, input[range], engine.connections, turn)
   }
 
   /// The peer has closed or reset the connection.

@@ -152,6 +152,7 @@ struct EventLoop: ~Copyable {
   }
 
   private mutating func end() {
+    acceptor.end()
     pulse.note(.mail)
     endMail()
     postMetrics()
@@ -283,8 +284,8 @@ struct EventLoop: ~Copyable {
 
   mutating func beginDrain(_ milliseconds: Int64) {
     guard drain.begin(milliseconds, now: turn.now) else { return }
-    acceptor.close(poller.epoll)
     http.beginDrain()
+    acceptor.drain(&sockets, poller.epoll, &metrics, turn)
     engine.connections.announceDrain(windowMilliseconds: milliseconds / 2)
     postMetrics()
     periodic.sweepNow(turn.now)

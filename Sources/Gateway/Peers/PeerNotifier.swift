@@ -22,7 +22,8 @@ enum PeerChange: Equatable {
 /// has just started; `*`, any session may have changed; `w` and a workspace's id, to which the
 /// following words refer; `s` and a session's id, the session has changed; `q`, the workspace's
 /// queue has changed; `e` and encrypted typing and presence; `c` and an encrypted question about
-/// connections, or an answer. The database itself sends `r` with the zero id: something was revoked.
+/// connections, or an answer. The database itself sends `r` with the zero id: something was
+/// revoked.
 struct PeerNotifier {
   /// Changed sessions that are listed; above it `*` is sent.
   static let sessionsMax = 4_096
