@@ -77,7 +77,7 @@ struct Acceptor {
     }
   }
 
-  /// The loop drains: a new client is refused by the kernel, and a proxy tries the next gateway. One
+  /// The loop drains: the kernel refuses new clients, and a proxy tries the next gateway. A client
   /// that waits to be accepted is told to come again. Clients of an inherited socket wait for the
   /// next process.
   mutating func drain(
