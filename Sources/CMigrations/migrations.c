@@ -126,6 +126,9 @@ static const unsigned char gateways[] = {
 static const unsigned char reader_policies[] = {
 #embed "sql/20261230_reader_policies.sql"
 };
+static const unsigned char upkeep_runs[] = {
+#embed "sql/20270205_upkeep_runs.sql"
+};
 
 static const unsigned char seal_secrets[] = {
 #embed "sql/20261222_seal_secrets.sql"
@@ -166,6 +169,7 @@ static const chirrup_migration table[] = {
   {"20261228_guard_adoption", guard_adoption, sizeof guard_adoption},
   {"20261229_gateways", gateways, sizeof gateways},
   {"20261230_reader_policies", reader_policies, sizeof reader_policies},
+  {"20270205_upkeep_runs", upkeep_runs, sizeof upkeep_runs},
   {"20261224_passkeys", passkeys, sizeof passkeys},
   {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},
   {"20261217_rotate_signing_keys", rotate_signing_keys, sizeof rotate_signing_keys},

@@ -23,6 +23,7 @@ extension StoredData {
     let all = try expired(days: days, workspace: workspace)
     var progress = MoveProgress(
       title: "messages removed", rowsTotal: all.reduce(0) { $0 + $1.messages })
+    progress.next = "visitors without conversations"
     let clock = ContinuousClock()
     let start = clock.now
     for item in all {

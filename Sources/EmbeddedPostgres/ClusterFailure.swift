@@ -23,6 +23,8 @@ public enum ClusterFailure: Error, Sendable, Equatable {
   /// An upgrade, or the way back, was interrupted between its two renames.
   case unfinishedUpgrade(directory: String)
   case cannotUpgrade(reason: String)
+  /// The disk became full during the upgrade; `cause` is what failed then.
+  case upgradeWithoutSpace(path: String, free: Int64, needed: Int64, cause: String)
   /// The newer cluster does not equal the old one.
   case notEqual([String])
   case noWayBack(reason: String)
@@ -82,6 +84,10 @@ extension ClusterFailure: CustomStringConvertible {
     case .unfinishedUpgrade(let directory):
       "an upgrade of the cluster in \(directory) was interrupted; run chirrup cluster upgrade "
         + "--yes to complete it, or chirrup cluster upgrade --revert --yes to undo it"
+    case .upgradeWithoutSpace(let path, let free, let needed, let cause):
+      "No space left on device: the disk of \(path) has become full (\(mebibytes(free)) were "
+        + "free). The old cluster is in use, unchanged, and what was written is removed; free "
+        + "\(mebibytes(needed)), and run it again. \(cause)"
     case .cannotUpgrade(let reason): "the cluster was not upgraded: \(reason)"
     case .notEqual(let differences):
       "the newer cluster differs from the old one, which stays in use, unchanged; report this\n"

@@ -79,7 +79,7 @@ public enum Gateway {
   public static func run(
     _ options: GatewayOptions, ready: @Sendable (_ listening: Listening) -> Void
   ) async throws {
-    let signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
+    let signals = try SignalInbox([.terminate, .interrupt, .hangUp])
     SignalDescriptor.ignoreBrokenPipes()
     ProcessMemory.limitFreeMemory()
     let certificates = try loadCertificates(options.settings)
@@ -266,14 +266,15 @@ public enum Gateway {
 
   /// Handles SIGHUP, and the requests of `chirrup reload`.
   private static func reload(
-    _ context: GatewayContext, _ settings: inout SettingsReload, isSignal: Bool
+    _ context: GatewayContext, _ settings: inout SettingsReload, isSignal: Bool,
+    unless isStopping: () -> Bool
   ) async {
     let requests = context.reloads.take()
     let changes = isSignal || requests.contains { !$0.isCheck }
     if changes { context.service?.send(.reloading(at: SystemClock.now())) }
-    if isSignal { _ = await settings.run() }
+    if isSignal { _ = await settings.run(unless: isStopping) }
     for request in requests {
-      let report = await settings.run(isCheck: request.isCheck)
+      let report = await settings.run(isCheck: request.isCheck, unless: isStopping)
       request.continuation.resume(returning: report)
     }
     if changes { context.service?.send(.ready) }
@@ -284,7 +285,7 @@ public enum Gateway {
   ///
   /// - Returns: the end of the drain time.
   private static func waitForEnd(
-    _ signals: borrowing SignalDescriptor, _ context: GatewayContext, _ watchdog: Watchdog,
+    _ signals: SignalInbox, _ context: GatewayContext, _ watchdog: Watchdog,
     _ settings: inout SettingsReload
   ) async throws -> Instant {
     let epoll = try Epoll()
@@ -299,9 +300,11 @@ public enum Gateway {
     while true {
       // Polls only during a drain; otherwise the thread sleeps until the next rotation of keys.
       let now = SystemClock.now()
-      let left =
+      var left =
         isDraining
         ? min(100, deadline.milliseconds(since: now)) : nextRotation.milliseconds(since: now)
+      // A reload has taken the signal while it waited for PostgreSQL.
+      if signals.hasKept { left = 0 }
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(max(0, min(left, 3_600_000))))
       var hasHungUp = false
       while let signal = signals.next() {
@@ -328,7 +331,7 @@ public enum Gateway {
       if isDraining {
         context.reloads.close()
       } else {
-        await reload(context, &settings, isSignal: hasHungUp)
+        await reload(context, &settings, isSignal: hasHungUp, unless: signals.hasEnd)
       }
       if SystemClock.now() >= nextRotation {
         nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)

@@ -88,6 +88,9 @@ struct BatchMachine {
   /// The row that the last event identified as the reason of the refusal.
   private(set) var rejected: Int?
 
+  /// Whether the last event has postponed rows: attempts went on failing by a conflict.
+  private(set) var hasPostponed = false
+
   func isPending(_ row: Int) -> Bool { !decided[row] && rows[row].duplicateOf == nil }
 
   var nextDeadline: Instant {
@@ -119,6 +122,7 @@ struct BatchMachine {
 
   mutating func event(_ event: Event, now: Instant) -> Action {
     rejected = nil
+    hasPostponed = false
     switch event {
     case .connected(let isSameStore):
       isConnected = true
@@ -259,6 +263,7 @@ struct BatchMachine {
   /// Rows that cannot be stored now, and all later rows of their sessions, become unavailable.
   /// Their senders send them again in order.
   private mutating func postpone(_ range: Range<Int>) {
+    hasPostponed = true
     for row in range where isPending(row) {
       for later in row..<rows.count
       where isPending(later) && rows[later].session == rows[row].session {

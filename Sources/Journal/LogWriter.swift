@@ -174,6 +174,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
       backoff.reset()
       perform(machine.event(.connected(isSameStore: isSameStore), now: now), now)
     case .committed:
+      status.isPostponing = false
       let outcomes = connection?.outcomes ?? []
       perform(machine.event(.committed(outcomes), now: now), now)
     case .refused(let refusal):
@@ -182,6 +183,10 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
         status.health = .down(reason: refusal.message)
       }
       let action = machine.event(.failed(refusal.state), now: now)
+      if machine.hasPostponed {
+        status.isPostponing = true
+        status.postponement = refusal.message
+      }
       if let row = machine.rejected { rowRefusals[row] = refusal }
       perform(action, now)
     case .lost(let reason): disconnect(now, reason)
@@ -234,6 +239,11 @@ package struct WriterStatus: Sendable {
   /// Whether `submit` may be called and the batch would be sent at once.
   package internal(set) var isReady = false
   package internal(set) var health = WriterHealth.connecting
+  /// Whether the last rows were postponed, although the store answers: another transaction holds a
+  /// lock, for example.
+  package internal(set) var isPostponing = false
+  /// PostgreSQL's reason for the last time.
+  package internal(set) var postponement = ""
   /// The name of the database that the connection has reached, empty before the first one. Another
   /// name after a reconnection means that the log may have gone back; the engine has to know before
   /// it gets any outcome.

@@ -165,6 +165,12 @@ public struct DatabaseRoles {
     )
   }
 
+  /// What Chirrup's roles lack, for example “chirrup_gateway lacks INSERT on chats”. Needs the
+  /// tables' owner, and all migrations.
+  public func lackingRights() throws(MigrationFailure) -> [String] {
+    try rightsDifference().lacking.map { "\($0.role) lacks \($0.privilege) on \($0.table)" }
+  }
+
   private func rights() throws(MigrationFailure) -> Set<Right> {
     let rows = try migrator.run(Query(DatabaseRoles.rightsOfRoles, [.text(createdTables)]))
     var found: Set<Right> = []

@@ -8,6 +8,8 @@ public struct MoveProgress: Sendable, Equatable {
   /// were not counted, because that takes as long as the move.
   public var rowsTotal: Int64?
   public var milliseconds: Int64 = 0
+  /// What follows and is not in the remaining time, because nobody has counted it.
+  public var next: String?
 
   public init(title: String, rowsTotal: Int64?) {
     self.title = title
@@ -29,7 +31,8 @@ public struct MoveProgress: Sendable, Equatable {
 
 extension MoveProgress: CustomStringConvertible {
   public var description: String {
-    "\(title): \(rowsDone)\(expectedRows.map { " of \($0)" } ?? "") rows, "
-      + "\(rowsPerSecond) a second" + (secondsLeft.map { ", about \($0) s left" } ?? "")
+    let then = next.map { ", then \($0)" } ?? ""
+    return "\(title): \(rowsDone)\(expectedRows.map { " of \($0)" } ?? "") rows, "
+      + "\(rowsPerSecond) a second" + (secondsLeft.map { ", about \($0) s left\(then)" } ?? "")
   }
 }

@@ -101,6 +101,8 @@ struct DeliveryLoop: ~Copyable {
   private var connection: BlockingConnection?
   private var backoff: Backoff
   private var nextConnect = Instant.zero
+  /// The last one that was reported.
+  private var refusal: String?
   private var nextPoll = Instant.zero
   private var nextSweep: Instant
   private var nextCount = Instant.zero
@@ -173,7 +175,6 @@ struct DeliveryLoop: ~Copyable {
       // Behind a pooler other clients share the session, so it keeps its settings.
       if try !made.isPooled() { try made.run(DeliveryLoop.settings) }
       connection = made
-      backoff.reset()
     } catch {
       nextConnect = backoff.next(after: now)
     }
@@ -191,16 +192,25 @@ struct DeliveryLoop: ~Copyable {
   private mutating func run(_ query: Query) -> Rows? {
     guard let connection else { return nil }
     do throws(QueryFailure) {
-      return try connection.run(query)
+      let rows = try connection.run(query)
+      backoff.reset()
+      refusal = nil
+      return rows
     } catch {
       lose(error)
       return nil
     }
   }
 
+  /// Reports a refusal once until a statement succeeds. A state of the server that passes is no
+  /// bug, and the loops log why PostgreSQL cannot be used.
   private mutating func lose(_ failure: QueryFailure) {
-    if case .refused(let state, let message) = failure {
-      options.report("webhooks: PostgreSQL refused a statement: \(state.code) \(message)")
+    if case .refused(let state, let message) = failure, !state.isTransient {
+      let reason = "\(state.code) \(message)"
+      if reason != refusal {
+        options.report("webhooks: PostgreSQL refused a statement: \(reason)")
+      }
+      refusal = reason
     }
     connection = nil
     nextConnect = backoff.next(after: SystemClock.now())

@@ -81,7 +81,10 @@ struct BackupCommand: AsyncParsableCommand {
       verifyStart = SystemClock.now()
       if !noVerify {
         output.note("  verifying \(mebibytes(bytes)) by a restore", [("verifying", .number(bytes))])
-        contents = try backup.verify { try BackupContents(BlockingConnection($0), settings) }
+        let restoring = RestoreProgress(output)
+        contents = try backup.verify(report: { restoring.report($0) }) {
+          try BackupContents(BlockingConnection($0), settings)
+        }
       }
       try backup.complete()
     } catch {

@@ -64,3 +64,31 @@ struct BackupProgress {
       ])
   }
 }
+
+/// The progress of a restore, and of the one that verifies a backup. Only the copy has a known end.
+struct RestoreProgress {
+  private let output: CommandOutput
+  private let start = SystemClock.now()
+
+  init(_ output: CommandOutput) { self.output = output }
+
+  func report(_ event: RestoreEvent) {
+    switch event {
+    case .copying(let done, let total):
+      let left = RemainingTime.seconds(
+        done: done, total: total, milliseconds: SystemClock.now().milliseconds(since: start))
+      output.note(
+        "  copying: \(mebibytes(done)) of \(mebibytes(max(done, total)))"
+          + (left.map { ", about \($0) s left for the copy" } ?? ""),
+        [
+          ("phase", .text("copying")), ("bytes", .number(done)), ("of", .number(max(done, total))),
+          ("seconds_left", left.map { .number($0) } ?? .null),
+        ])
+    case .verifying(let bytes):
+      output.note(
+        "  comparing \(mebibytes(bytes)) with the checksums", [("phase", .text("comparing"))])
+    case .recovering:
+      output.note("  the server recovers the copy", [("phase", .text("recovering"))])
+    }
+  }
+}

@@ -30,9 +30,12 @@ struct RestoreCommand: AsyncParsableCommand {
       guard settings.isPrivateDatabase else { throw BackupCommand.foreignDatabase }
       PrivateCluster.forgetClientSettings()
       let start = SystemClock.now()
-      output.note("  copying and verifying \(backup)", [("restoring", .text(backup))])
+      output.note("  restoring \(backup)", [("restoring", .text(backup))])
+      let progress = RestoreProgress(output)
       let cluster = PrivateCluster(dataDirectory: settings.dataDirectory)
-      let (contents, epoch, pending) = try cluster.restore(backup) { url in
+      let (contents, epoch, pending) = try cluster.restore(
+        backup, report: { progress.report($0) }
+      ) { url in
         let connection = try BlockingConnection(url)
         var pending = 0
         if case .pending(let migrations) = try Migrator(connection).status().standing() {

@@ -50,7 +50,13 @@ import Testing
         .execute(script: "INSERT INTO t VALUES (2)")
       let target = folder + "/restored"
       let restored = PrivateCluster(dataDirectory: target, survivesPowerLoss: false)
-      #expect(try restored.restore(backup) { try rows($0) } == 1)
+      var events: [RestoreEvent] = []
+      #expect(try restored.restore(backup, report: { events.append($0) }) { try rows($0) } == 1)
+      #expect(events.last == .recovering)
+      #expect(
+        events.contains {
+          if case .verifying(let bytes) = $0 { bytes > 1 << 20 } else { false }
+        })
       #expect(throws: ClusterFailure.notEmpty(directory: target, entry: "postgres/data")) {
         try PrivateCluster(dataDirectory: target).restore(backup) { _ in }
       }

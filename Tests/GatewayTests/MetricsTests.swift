@@ -1,4 +1,5 @@
 import Conversations
+import Directory
 import Engine
 import Foundation
 import Kernel
@@ -30,6 +31,7 @@ import Testing
     snapshot.process = try ProcessFigures.read()
     snapshot.certificates = [("/etc/a \"b\\c.pem", 1_800_000_000)]
     var record = UpkeepRecord()
+    record.take(UpkeepRun(task: "retention", since: WallTime(microseconds: 1)))
     record.beginUnlessUnderWay(.zero)
     record.end(.done, pause: 0, now: .zero, wall: WallTime(microseconds: 1_800_000_000_500_000))
     snapshot.upkeep = [(.retention, record)]

@@ -60,7 +60,7 @@ final class RunningGateway {
     silent.logLevel = .critical
     let logger = book?.logger ?? silent
     let options = GatewayOptions(
-      settings: settings, version: version, schema: "20261230_reader_policies",
+      settings: settings, version: version, schema: "20270205_upkeep_runs",
       databaseURL: try Roles.gateway(url),
       signingSecret: Array(repeating: 9, count: 32),
       tokens: TokenAuthority(secret: Array(repeating: 9, count: 32)),
@@ -209,12 +209,13 @@ final class RunningGateway {
   /// Reads the settings again, as after a change of the file.
   @discardableResult
   func reload(
-    isCheck: Bool = false, _ change: (inout Settings) -> Void = { _ in }
+    isCheck: Bool = false, _ change: (inout Settings) -> Void = { _ in },
+    unless isStopping: () -> Bool = { false }
   ) async -> ReloadReport {
     var new = configured.value
     change(&new)
     configured.value = new
-    return await settingsReload.run(isCheck: isCheck)
+    return await settingsReload.run(isCheck: isCheck, unless: isStopping)
   }
 
   /// The number of refusals for a reason, as last published by the loops.

@@ -1,5 +1,6 @@
 /// What a running gateway removes by itself: which of several does it, when, and what the metrics
 /// say about it.
+import Directory
 import Fixtures
 import Kernel
 import Migrator
@@ -137,7 +138,7 @@ import Testing
     }
     try await Task.sleep(for: .milliseconds(2 * Maintenance.intervalMilliseconds))
     #expect(try count(owner, "SELECT count(*) FROM chat_sessions") == 1)
-    #expect(record(.retention, of: gateway)?.lastRunAt == nil)
+    #expect(record(.retention, of: gateway)?.lastRun == nil)
     #expect(record(.retention, of: gateway)?.failures == 0)
     let open = try window(owner, isOpen: true)
     let report = await gateway.reload { $0.maintenance.window = open }
@@ -175,6 +176,8 @@ import Testing
     try await wait("the younger one knows the other") { second.context.peers.exist }
     try await Task.sleep(for: .milliseconds(2 * Maintenance.intervalMilliseconds))
     #expect(!second.context.peers.isOldest)
+    #expect(
+      PrometheusText.text(MetricsSnapshot(second.context)).contains("\nchirrup_peers 1\n"))
     #expect(try count(owner, "SELECT count(*) FROM chat_sessions") == 1)
     first.stop()
     try await wait("the younger one takes over") {
@@ -192,7 +195,7 @@ import Testing
     defer { gateway.stop() }
     try await wait("the failure") { record(.retention, of: gateway)?.failures == 1 }
     let run = try #require(record(.retention, of: gateway))
-    #expect(run.lastRunAt != nil && run.lastSuccessAt == nil && !run.isUnderWay)
+    #expect(run.lastRun?.outcome == .failed && run.lastSuccessAt == nil && !run.isUnderWay)
     // What was done before is done, and gateways were told.
     #expect(try count(owner, "SELECT count(*) FROM chat_sessions") == 0)
     #expect(try count(owner, "SELECT generation FROM database_epoch") == 1)
@@ -211,7 +214,9 @@ import Testing
     #expect(record.rowsOfRun == 7 && record.isUnderWay)
     let later = start.advanced(byMilliseconds: 4_000)
     record.end(.interrupted, pause: 60_000, now: later, wall: wall)
-    #expect(record.lastRunMilliseconds == 4_000 && record.lastRunAt == wall)
+    #expect(
+      record.lastRun
+        == UpkeepRun.End(at: wall, milliseconds: 4_000, rows: 7, outcome: .interrupted))
     #expect(record.lastSuccessAt == nil && record.failures == 0 && record.isDue(later))
     record.beginUnlessUnderWay(later)
     record.add(2)
@@ -224,6 +229,105 @@ import Testing
     record.end(.done, pause: 60_000, now: retry, wall: WallTime(microseconds: 8))
     #expect(record.lastSuccessAt == WallTime(microseconds: 8))
     #expect(!record.isDue(retry) && record.isDue(retry.advanced(byMilliseconds: 60_000)))
+  }
+
+  @Test("an end is stored when its outcome is new, and else once a minute")
+  func unstored() throws {
+    var record = UpkeepRecord()
+    let start = Instant(nanoseconds: 5_000_000_000)
+    func end(_ outcome: UpkeepRun.Outcome, _ milliseconds: Int64) -> UpkeepRun.End? {
+      let now = start.advanced(byMilliseconds: milliseconds)
+      record.end(outcome, pause: 0, now: now, wall: WallTime(microseconds: milliseconds))
+      let end = record.unstored(now)
+      if let end { record.noteStored(end, now) }
+      return end
+    }
+    #expect(record.unstored(start) == nil)
+    #expect(end(.done, 1)?.at == WallTime(microseconds: 1))
+    #expect(record.unstored(start.advanced(byMilliseconds: 99_000)) == nil, "it is stored")
+    #expect(end(.done, 2_000) == nil)
+    #expect(end(.failed, 4_000)?.outcome == .failed)
+    #expect(end(.done, 6_000)?.outcome == .done)
+    #expect(end(.done, 8_000) == nil)
+    let later = start.advanced(byMilliseconds: 6_000 + UpkeepRecord.storeMilliseconds)
+    #expect(record.unstored(later)?.at == WallTime(microseconds: 8_000))
+  }
+
+  @Test("of its own runs and those of other processes, a gateway shows the later one")
+  func merged() {
+    var record = UpkeepRecord()
+    func run(since: Int64, endedAt: Int64?, succeededAt: Int64?) -> UpkeepRun {
+      UpkeepRun(
+        task: "deleted", since: WallTime(microseconds: since),
+        end: endedAt.map {
+          UpkeepRun.End(at: WallTime(microseconds: $0), milliseconds: 3, rows: 4, outcome: .failed)
+        }, succeededAt: succeededAt.map { WallTime(microseconds: $0) })
+    }
+    record.take(run(since: 10, endedAt: nil, succeededAt: nil))
+    #expect(record.lastRun == nil && record.since == WallTime(microseconds: 10))
+    record.end(.done, pause: 0, now: .zero, wall: WallTime(microseconds: 30))
+    record.take(run(since: 10, endedAt: 29, succeededAt: 20))
+    #expect(record.lastRun?.outcome == .done && record.unstored(.zero) != nil)
+    #expect(record.lastSuccessAt == WallTime(microseconds: 30))
+    record.take(run(since: 10, endedAt: 40, succeededAt: 35))
+    #expect(record.lastRun?.rows == 4 && record.unstored(.zero) == nil)
+    #expect(record.lastSuccessAt == WallTime(microseconds: 35))
+    record.take(run(since: 50, endedAt: nil, succeededAt: nil))
+    #expect(record.lastSuccessAt == nil, "the task was turned off and on again")
+  }
+
+  @Test("the last run is known after a restart, and to a gateway that does no upkeep")
+  func remembered() async throws {
+    let (url, owner) = try makeDatabase()
+    let first = try await RunningGateway(database: url) { $0.maintenance.conversationDays = 365 }
+    try await wait("the first run") { record(.retention, of: first)?.lastSuccessAt != nil }
+    let run = try #require(record(.retention, of: first)?.lastRun)
+    #expect(run.rows == 2 && run.outcome == .done)
+    try await wait("it is stored") {
+      try count(owner, "SELECT count(*) FROM upkeep_runs WHERE outcome = 'done'") == 3
+    }
+    let other = try await RunningGateway(database: url) { $0.maintenance.conversationDays = 365 }
+    defer { other.stop() }
+    try await wait("the other gateway knows it") { record(.retention, of: other)?.lastRun == run }
+    #expect(record(.retention, of: other)?.rows == 0 && !other.context.peers.isOldest)
+    first.stop()
+    let closed = try window(owner, isOpen: false)
+    let next = try await RunningGateway(database: url) {
+      $0.maintenance.conversationDays = 365
+      $0.maintenance.window = closed
+    }
+    defer { next.stop() }
+    try await wait("the next process knows it") { record(.retention, of: next)?.lastRun == run }
+    let text = PrometheusText.text(MetricsSnapshot(next.context))
+    #expect(text.contains(#"chirrup_upkeep_last_run_rows{task="retention"} 2"#))
+    let seconds = run.at.microseconds / 1_000_000
+    #expect(
+      text.contains(
+        #"chirrup_upkeep_last_success_timestamp_seconds{task="retention"} \#(seconds)."#))
+    #expect(text.contains(#"chirrup_upkeep_since_timestamp_seconds{task="retention"} "#))
+  }
+
+  @Test("a task that is turned off and on again begins anew; one without a row is noted again")
+  func registered() async throws {
+    let (url, owner) = try makeDatabase()
+    let gateway = try await RunningGateway(database: url) { $0.maintenance.conversationDays = 365 }
+    defer { gateway.stop() }
+    let tasks: StaticString = "SELECT count(*) FROM upkeep_runs WHERE ended_at IS NOT NULL"
+    try await wait("all runs are stored") { try count(owner, tasks) == 3 }
+    await gateway.reload { $0.maintenance.conversationDays = 0 }
+    try await wait("its row is gone") {
+      try count(owner, "SELECT count(*) FROM upkeep_runs WHERE task = 'retention'") == 0
+    }
+    let before = try #require(record(.deleted, of: gateway)?.since)
+    await gateway.reload { $0.maintenance.conversationDays = 365 }
+    try await wait("it is there again") {
+      record(.retention, of: gateway)?.since ?? before > before
+    }
+    #expect(record(.deleted, of: gateway)?.since == before)
+    // As after the restore of an older backup.
+    try owner.execute(script: "DELETE FROM upkeep_runs")
+    await gateway.reload { $0.maintenance.conversationDays = 366 }
+    try await wait("all are noted again") { try count(owner, tasks) == 3 }
   }
 
   /// Conversations that were deleted a year ago.
@@ -253,7 +357,7 @@ import Testing
     try await wait("the first step") { record(.deleted, of: gateway)?.rows ?? 0 > 0 }
     await gateway.reload { $0.maintenance.window = closed }
     try await wait("the end of the run") {
-      record(.deleted, of: gateway)?.lastRunAt != nil
+      record(.deleted, of: gateway)?.lastRun != nil
     }
     let run = try #require(record(.deleted, of: gateway))
     #expect(!run.isUnderWay && run.lastSuccessAt == nil && run.failures == 0)
@@ -280,6 +384,6 @@ import Testing
     let run = try #require(record(.deleted, of: gateway))
     #expect(run.rows == UInt64(total))
     // Five rounds, with four pauses between them; half of that, since the first may begin late.
-    #expect(run.lastRunMilliseconds >= 2 * Maintenance.intervalMilliseconds)
+    #expect(run.lastRun?.milliseconds ?? 0 >= 2 * Maintenance.intervalMilliseconds)
   }
 }

@@ -109,6 +109,25 @@ import Testing
     #expect(machine.outcomes == again)
   }
 
+  @Test func `rows that a lock holds up are postponed, and the machine says so once`() {
+    var machine = BatchMachine(seed: 1)
+    var now = Instant(nanoseconds: 1_000_000_000)
+    _ = machine.event(.connected(isSameStore: true), now: now)
+    _ = machine.submit([BatchMachine.Row(session: Identifier(high: 1, low: 1))], now: now)
+    for attempt in 0...BatchMachine.conflictRetries {
+      #expect(!machine.hasPostponed)
+      let action = machine.event(.failed(SQLState("55P03")), now: now)
+      #expect((action == .complete) == (attempt == BatchMachine.conflictRetries))
+      now = now.advanced(byMilliseconds: 300)
+      if action != .complete { _ = machine.event(.tick, now: now) }
+    }
+    #expect(machine.outcomes.map(\.verdict) == [.unavailable])
+    #expect(machine.hasPostponed)
+    _ = machine.submit([BatchMachine.Row(session: Identifier(high: 1, low: 1))], now: now)
+    _ = machine.event(.committed([Outcome(verdict: .stored)]), now: now)
+    #expect(!machine.hasPostponed)
+  }
+
   @Test func `an unavailable store fails the batch after five seconds`() {
     var machine = Self.connected()
     _ = machine.submit(Self.rows(1, 2), now: Self.at(0))

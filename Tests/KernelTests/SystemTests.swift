@@ -77,6 +77,19 @@ import Testing
     }
   }
 
+  @Test("work that takes long sees that the process is to end, and no signal is lost")
+  func pendingEnd() async {
+    await #expect(processExitsWith: .exitCode(17)) {
+      let signals = try SignalInbox([.terminate, .hangUp])
+      raise(SIGHUP)
+      guard !signals.hasEnd(), signals.hasKept else { exitNow(1) }
+      raise(SIGTERM)
+      guard signals.hasEnd(), signals.hasEnd() else { exitNow(2) }
+      guard signals.next() == .hangUp, signals.next() == .terminate else { exitNow(3) }
+      exitNow(signals.next() == nil && !signals.hasKept && !signals.hasEnd() ? 17 : 4)
+    }
+  }
+
   @Test("without descriptors accept reports exhaustion, and works again when one is free (N02)")
   func exhausted() async {
     await #expect(processExitsWith: .exitCode(17)) {

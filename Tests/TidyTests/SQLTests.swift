@@ -17,6 +17,7 @@ import Testing
       "Doctor/AutovacuumCheck.swift", "Doctor/BloatCheck.swift",
       "Doctor/ClockCheck.swift", "Doctor/CommitTimeCheck.swift", "Doctor/DatabaseCheck.swift",
       "Doctor/DatabaseConnectionsCheck.swift", "Doctor/DurabilityCheck.swift",
+      "Doctor/LocksCheck.swift",
       "Doctor/TimeZonesCheck.swift", "Doctor/WraparoundCheck.swift",
     ],
   ]

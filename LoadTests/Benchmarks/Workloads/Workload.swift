@@ -33,7 +33,7 @@ public struct Work: Sendable {
     start = { Held(make()) }
   }
 
-  public static let all = known + frames + texts + conversations + handshakes
+  public static let all = known + frames + texts + conversations + handshakes + durations
 }
 
 /// A workload that is ready to run.

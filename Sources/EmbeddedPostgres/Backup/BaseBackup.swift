@@ -71,11 +71,13 @@ public struct BaseBackup {
   }
 
   /// Restores the copy into a folder beside it, and calls `body` with the URL of a server there.
-  public func verify<Result>(_ body: (String) throws -> Result) throws -> Result {
+  public func verify<Result>(
+    report: (RestoreEvent) -> Void = { _ in }, _ body: (String) throws -> Result
+  ) throws -> Result {
     let trial = unfinished + "/trial"
     let cluster = PrivateCluster(dataDirectory: trial, survivesPowerLoss: false)
     defer { cluster.stop() }
-    return try cluster.restoring(unfinished + "/data", body)
+    return try cluster.restoring(unfinished + "/data", report: report, body)
   }
 
   /// Gives the backup its name, after which it is complete.

@@ -12,14 +12,23 @@ enum Restoring {
   static let options = ["-c", "archive_mode=off"]
 }
 
+/// What a restore does, for its progress. It gives a number only of what it measures.
+public enum RestoreEvent: Sendable, Equatable {
+  /// About every two seconds.
+  case copying(bytes: Int64, of: Int64)
+  case verifying(bytes: Int64)
+  case recovering
+}
+
 extension PrivateCluster {
   /// Restores a backup, and calls `body` with the URL of the running server before the cluster gets
   /// its name. Starts nothing that stays.
   public func restore<Result>(
-    _ backup: String, _ body: (String) throws -> Result
+    _ backup: String, report: (RestoreEvent) -> Void = { _ in },
+    _ body: (String) throws -> Result
   ) throws -> Result {
     defer { stop() }
-    let result = try restoring(backup, body)
+    let result = try restoring(backup, report: report, body)
     stop()
     let home = try Folder.resolve(directory + "/postgres")
     try Folder.rename(home + Restoring.folder, to: home + "/data")
@@ -28,7 +37,10 @@ extension PrivateCluster {
 
   /// Copies a backup, verifies the copy, and starts a server on it. After a failure it removes the
   /// copy.
-  func restoring<Result>(_ backup: String, _ body: (String) throws -> Result) throws -> Result {
+  func restoring<Result>(
+    _ backup: String, report: (RestoreEvent) -> Void = { _ in },
+    _ body: (String) throws -> Result
+  ) throws -> Result {
     try PrivateCluster.checkComplete(backup)
     let binaries = try PrivateCluster.binaries(ofBackup: backup)
     try checkEmpty()
@@ -38,8 +50,10 @@ extension PrivateCluster {
     _ = try Leftovers.end(on: data)
     try Folder.remove(data)
     do {
-      try copy(backup, to: data, in: home, account)
+      let bytes = try copy(backup, to: data, in: home, account, report)
+      report(.verifying(bytes: bytes))
       try verify(data, copiedFrom: backup, binaries, account)
+      report(.recovering)
       try launch(binaries, account, home: home, folder: data, options: Restoring.options)
       return try body(url)
     } catch {
@@ -50,26 +64,33 @@ extension PrivateCluster {
     }
   }
 
+  /// - Returns: the bytes of the backup.
   private func copy(
-    _ backup: String, to data: String, in home: String, _ account: Account?
-  ) throws(ClusterFailure) {
-    let needed = try Folder.bytes(of: backup) + BaseBackup.reserveBytes
+    _ backup: String, to data: String, in home: String, _ account: Account?,
+    _ report: (RestoreEvent) -> Void
+  ) throws(ClusterFailure) -> Int64 {
+    let bytes = try Folder.bytes(of: backup)
+    let needed = bytes + BaseBackup.reserveBytes
     let free = try Folder.freeBytes(home)
     guard free >= needed else {
       throw .noSpace(
         path: home, needed: needed, free: free, remedy: "free some, or name another folder")
     }
+    var watch = FolderWatch(data)
     try Program(
       path: "cp",
       arguments: ["--archive", "--reflink=auto", "--no-target-directory", "--", backup, data]
-    ).runChecked(seconds: Restoring.secondsMax)
-    guard let account else { return }
+    ).runChecked(seconds: Restoring.secondsMax) {
+      if let done = watch.bytes() { report(.copying(bytes: done, of: bytes)) }
+    }
+    guard let account else { return bytes }
     try Program(
       path: "chown",
       arguments: [
         "--recursive", "--no-dereference", "\(account.user):\(account.group)", "--", data,
       ]
     ).runChecked(seconds: Restoring.secondsMax)
+    return bytes
   }
 
   /// Compares every file with the backup's manifest.

@@ -4,8 +4,6 @@ import Glibc
 struct ClusterWriter {
   /// An upgrade that takes longer is ended.
   static let secondsMax = 86_400
-  /// Seconds between two measurements of the folder that is being written.
-  private static let progressSeconds = 2
 
   let plan: UpgradePlan
   let folders: UpgradeFolders
@@ -146,12 +144,9 @@ struct ClusterWriter {
     program.folder = folders.home
     guard let written else { return try program.runChecked(seconds: ClusterWriter.secondsMax) }
     report(.began("running \(name)"))
-    let clock = ContinuousClock()
-    var next = clock.now + .seconds(ClusterWriter.progressSeconds)
+    var watch = FolderWatch(written)
     return try program.runChecked(seconds: ClusterWriter.secondsMax) {
-      guard clock.now >= next, let bytes = try? Folder.bytes(of: written) else { return }
-      report(.progress(name, bytes: bytes, of: total))
-      next = clock.now + .seconds(ClusterWriter.progressSeconds)
+      if let bytes = watch.bytes() { report(.progress(name, bytes: bytes, of: total)) }
     }
   }
 }

@@ -41,13 +41,20 @@ extension PrivateCluster {
         .runChecked(seconds: ClusterWriter.secondsMax)
     } catch {
       stopServer()
+      let free = try? Folder.freeBytes(home)
       // The next run removes the rest; the failure itself is printed.
       try? folders.clear()
-      throw error
+      // pg_upgrade refers to a log, which is removed.
+      guard let free, free < Self.fullBytes else { throw error }
+      throw ClusterFailure.upgradeWithoutSpace(
+        path: home, free: free, needed: plan.neededBytes, cause: "\(error)")
     }
     try exchange(folders, from: plan.from)
     return folders.kept(plan.from)
   }
+
+  /// A disk with less room counts as the reason of a failure.
+  private static let fullBytes: Int64 = 16 << 20
 
   private func write(
     _ plan: UpgradePlan, _ folders: UpgradeFolders, _ account: Account?, _ work: UpgradeWork

@@ -1,5 +1,4 @@
 import Directory
-import Logging
 public import Postgres
 public import Settings
 
@@ -30,22 +29,5 @@ public enum MaintenanceFault: Error, Equatable, CustomStringConvertible {
     }
     guard settings.auditDays > 0 else { return nil }
     return try AuditLog.mayPrune.answer(owner.run(AuditLog.mayPrune.query)) ? nil : .noOwner
-  }
-}
-
-extension MaintenanceFault {
-  /// The same for a running gateway, without blocking a thread.
-  static func find(
-    _ rules: Upkeep.Rules, logger: Logger
-  ) async throws -> MaintenanceFault? {
-    let owner = try OwnerDatabase(
-      url: rules.ownerURL, seconds: rules.statementSeconds, logger: logger)
-    defer { owner.stop() }
-    let settings = rules.maintenance
-    if let name = settings.window?.zone, try await !owner.run(LocalTime.exists(name)) {
-      return .unknownZone(name)
-    }
-    guard settings.auditDays > 0 else { return nil }
-    return try await owner.run(AuditLog.mayPrune) ? nil : .noOwner
   }
 }

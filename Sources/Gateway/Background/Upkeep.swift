@@ -19,6 +19,8 @@ final class Upkeep: Sendable {
   static let countedMax: Int64 = 25
   /// Conversations that one step erases.
   static let erasedMax: Int64 = 20
+  /// Between two reads of the runs of other gateways.
+  static let readMilliseconds: Int64 = 10_000
 
   /// The settings that matter here.
   struct Rules: Sendable, Equatable {
@@ -45,6 +47,10 @@ final class Upkeep: Sendable {
   private struct State {
     var isRunning = false
     var rules: Rules
+    /// As the oldest gateway has noted them in the database.
+    var registered: Rules?
+    /// When the runs of other processes are read again.
+    var readAt = Instant.zero
     var records: [UpkeepTask: UpkeepRecord] = [:]
   }
 
@@ -124,8 +130,14 @@ final class Upkeep: Sendable {
   // MARK: A round
 
   private func round(_ rules: Rules) async {
-    // A gateway that is no longer the oldest stops as at the end of a window.
     let isOldest = peers.isOldest
+    await readRuns(rules, isOldest)
+    await work(rules, isOldest)
+    await storeRuns(rules)
+  }
+
+  private func work(_ rules: Rules, _ isOldest: Bool) async {
+    // A gateway that is no longer the oldest stops as at the end of a window.
     for task in UpkeepTask.allCases where !isOldest || !rules.includes(task) {
       await interrupt(task)
     }
@@ -172,24 +184,25 @@ final class Upkeep: Sendable {
     await end(task, .interrupted)
   }
 
-  private func end(_ task: UpkeepTask, _ end: UpkeepRecord.End) async {
-    if task == .retention, let sweep = runs.withLock({ $0.retention.take() }), end != .done {
+  private func end(_ task: UpkeepTask, _ outcome: UpkeepRun.Outcome) async {
+    if task == .retention, let sweep = runs.withLock({ $0.retention.take() }), outcome != .done {
       _ = await sweep.announce(statements, on: database)
     }
     if task == .audit { closeOwner() }
     let pause = task.pauseMilliseconds
     change(task) {
-      $0.end(end, pause: pause, now: SystemClock.now(), wall: SystemClock.wallTime())
+      $0.end(outcome, pause: pause, now: SystemClock.now(), wall: SystemClock.wallTime())
     }
-    log(task, end)
+    log(task, outcome)
   }
 
   /// Analytics have too many runs for the log.
-  private func log(_ task: UpkeepTask, _ end: UpkeepRecord.End) {
-    let record = record(task)
-    guard task.keepsToWindow, end == .interrupted || record.rowsOfRun > 0 else { return }
+  private func log(_ task: UpkeepTask, _ outcome: UpkeepRun.Outcome) {
+    guard let run = record(task).lastRun, task.keepsToWindow,
+      outcome == .interrupted || run.rows > 0
+    else { return }
     let text =
-      switch end {
+      switch outcome {
       case .done: "upkeep has finished a task"
       case .failed: "upkeep could not finish a task, and tries again in a minute"
       case .interrupted: "upkeep stops before a task is done, and goes on in the next window"
@@ -197,9 +210,49 @@ final class Upkeep: Sendable {
     logger.info(
       "\(text)",
       metadata: [
-        "task": "\(task.rawValue)", "rows": .stringConvertible(record.rowsOfRun),
-        "duration_ms": .stringConvertible(record.lastRunMilliseconds),
+        "task": "\(task.rawValue)", "rows": .stringConvertible(run.rows),
+        "duration_ms": .stringConvertible(run.milliseconds),
       ])
+  }
+
+  // MARK: The database
+
+  /// The runs of other gateways, and of this one before it was started. The oldest gateway notes
+  /// which tasks its settings include.
+  private func readRuns(_ rules: Rules, _ isOldest: Bool) async {
+    let now = SystemClock.now()
+    let isRegistration = isOldest && state.withLock { $0.registered != rules }
+    guard isRegistration || state.withLock({ now >= $0.readAt }) else { return }
+    let names = UpkeepTask.allCases.filter(rules.includes).map(\.rawValue)
+    let others = UpkeepTask.allCases.filter { !rules.includes($0) }.map(\.rawValue)
+    let statement =
+      isRegistration
+      ? UpkeepRun.register(names, excluding: others, now: SystemClock.wallTime()) : UpkeepRun.all
+    guard let runs = await statements.answer(statement, for: "the last runs of upkeep") else {
+      return
+    }
+    state.withLock { state in
+      state.readAt = now.advanced(byMilliseconds: Upkeep.readMilliseconds)
+      if isRegistration { state.registered = rules }
+      for run in runs {
+        guard let task = UpkeepTask(rawValue: run.task) else { continue }
+        state.records[task, default: UpkeepRecord()].take(run)
+      }
+    }
+  }
+
+  private func storeRuns(_ rules: Rules) async {
+    for task in UpkeepTask.allCases where rules.includes(task) {
+      let record = record(task)
+      guard let end = record.unstored(SystemClock.now()) else { continue }
+      let statement = UpkeepRun.store(end, of: task.rawValue, succeededAt: record.lastSuccessAt)
+      switch await statements.answer(statement, for: "the last runs of upkeep") {
+      case true?: change(task) { $0.noteStored(end, SystemClock.now()) }
+      // A restore has taken its row away.
+      case false?: state.withLock { $0.registered = nil }
+      case nil: break
+      }
+    }
   }
 
   // MARK: The tasks

@@ -1,3 +1,4 @@
+import Directory
 import Primitives
 
 /// What `Upkeep` does. The raw value is the label `task` of the metrics.
@@ -29,10 +30,11 @@ enum UpkeepTask: String, CaseIterable, Sendable {
 /// The runs of one task. A run begins when the task is due, takes steps in as many rounds as it
 /// needs, and ends when nothing is left, after a failure, or when the window closes. Pure.
 struct UpkeepRecord: Sendable {
-  enum End: Sendable { case done, failed, interrupted }
-
   /// Before a task that has failed is tried again.
   static let retryMilliseconds: Int64 = 60_000
+  /// Between two ends with the same outcome that are stored: analytics have a run every two
+  /// seconds.
+  static let storeMilliseconds: Int64 = 60_000
 
   private(set) var dueAt = Instant.zero
   /// When the run under way has begun.
@@ -41,10 +43,15 @@ struct UpkeepRecord: Sendable {
   private(set) var rowsOfRun: Int64 = 0
   private(set) var rows: UInt64 = 0
   private(set) var failures: UInt64 = 0
-  private(set) var lastRunAt: WallTime?
-  private(set) var lastRunMilliseconds: Int64 = 0
+  /// Since when the settings include the task; nil until the database was read.
+  private(set) var since: WallTime?
+  /// Of this process or, if that is later, of another one.
+  private(set) var lastRun: UpkeepRun.End?
   /// When a run has last ended with nothing left to do.
   private(set) var lastSuccessAt: WallTime?
+  /// The end that was stored last.
+  private var stored: (end: UpkeepRun.End, at: Instant)?
+  private var isUnstored = false
 
   var isUnderWay: Bool { begunAt != nil }
 
@@ -63,11 +70,15 @@ struct UpkeepRecord: Sendable {
     rows += UInt64(max(0, count))
   }
 
-  mutating func end(_ end: End, pause: Int64, now: Instant, wall: WallTime) {
-    lastRunMilliseconds = now.milliseconds(since: begunAt ?? now)
-    lastRunAt = wall
+  mutating func end(
+    _ outcome: UpkeepRun.Outcome, pause: Int64, now: Instant, wall: WallTime
+  ) {
+    lastRun = UpkeepRun.End(
+      at: wall, milliseconds: now.milliseconds(since: begunAt ?? now), rows: rowsOfRun,
+      outcome: outcome)
+    isUnstored = true
     begunAt = nil
-    switch end {
+    switch outcome {
     case .done:
       lastSuccessAt = wall
       dueAt = now.advanced(byMilliseconds: pause)
@@ -78,5 +89,34 @@ struct UpkeepRecord: Sendable {
       // The next window continues at once.
       dueAt = .zero
     }
+  }
+
+  // MARK: The database
+
+  /// Takes over what the database has, as far as it is newer.
+  mutating func take(_ run: UpkeepRun) {
+    since = run.since
+    // The task was turned off in the meantime.
+    if let time = lastSuccessAt, time < run.since { lastSuccessAt = nil }
+    if let end = run.end, lastRun.map({ $0.at < end.at }) ?? true {
+      lastRun = end
+      isUnstored = false
+    }
+    if let time = run.succeededAt, lastSuccessAt.map({ $0 < time }) ?? true {
+      lastSuccessAt = time
+    }
+  }
+
+  /// The last end, if it is to be stored now.
+  func unstored(_ now: Instant) -> UpkeepRun.End? {
+    guard isUnstored, let lastRun else { return nil }
+    guard let stored, stored.end.outcome == lastRun.outcome else { return lastRun }
+    let next = stored.at.advanced(byMilliseconds: UpkeepRecord.storeMilliseconds)
+    return now >= next ? lastRun : nil
+  }
+
+  mutating func noteStored(_ end: UpkeepRun.End, _ now: Instant) {
+    stored = (end, now)
+    if lastRun == end { isUnstored = false }
   }
 }

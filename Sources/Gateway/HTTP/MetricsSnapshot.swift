@@ -16,6 +16,9 @@ struct MetricsSnapshot {
   var process: ProcessFigures?
   /// The files of the certificates, and when each expires, in seconds since 1970.
   var certificates: [(file: String, at: Int64)] = []
+  var readers = ExpensiveReaders.Figures()
+  /// Other gateways on the database.
+  var peers = 0
   var version = ""
   /// The most connections of this gateway.
   var connectionsMax = 0
@@ -30,6 +33,8 @@ struct MetricsSnapshot {
     upkeep = context.upkeep.figures
     process = try? ProcessFigures.read()
     certificates = context.certificates?.expiries ?? []
+    readers = context.readers.figures
+    peers = context.peers.count
     version = context.version
     connectionsMax = context.settings.limits.connections
   }

@@ -83,6 +83,19 @@ extension PrometheusText {
         + StatementDurations.Class.allCases.map { (#"statement="\#($0)""#, statements[$0]) })
   }
 
+  /// See `ExpensiveReaders`.
+  mutating func readers() {
+    let readers = snapshot.readers
+    for (name, help, value) in [
+      ("max", "The most connections for statements that read much.", readers.connectionsMax),
+      ("busy", "Those of them that run a statement.", readers.busy),
+      ("waiting", "Statements that read much and wait for such a connection.", readers.waiting),
+    ] { family("readers_\(name)", "gauge", help, [("", UInt64(max(0, value)))]) }
+    histogram(
+      "readers_wait_seconds", "How long statements that read much have waited for a connection.",
+      [("", readers.waits)])
+  }
+
   private mutating func restRequests() {
     var requests = RequestDurations()
     for loop in loops { requests.merge(loop.durations.requests) }

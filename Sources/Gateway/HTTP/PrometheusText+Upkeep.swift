@@ -1,25 +1,37 @@
+import Directory
 import Primitives
 
-/// The runs of `Upkeep`. A gateway that is not the oldest of its database has none, and its
-/// counters stay.
+/// The runs of `Upkeep`. The gateway that is the oldest of its database has them, and stores them:
+/// the others, and those that have just started, show the last run from there. The counters are of
+/// this process.
 extension PrometheusText {
   mutating func upkeep() {
     let ended = snapshot.upkeep.compactMap { item in
-      item.record.lastRunAt.map { (labels(item.task), at: $0, item.record.lastRunMilliseconds) }
+      item.record.lastRun.map { (labels(item.task), run: $0) }
     }
     family(
       "upkeep_last_run_timestamp_seconds", "gauge",
       "When the last run of a task ended, in seconds since 1970.",
-      seconds: ended.map { ($0.0, $0.at.microseconds * 1_000) })
+      seconds: ended.map { ($0.0, $0.run.at.microseconds * 1_000) })
     family(
       "upkeep_last_run_duration_seconds", "gauge",
       "The time from the begin to the end of the last run of a task.",
-      seconds: ended.map { ($0.0, $0.2 * 1_000_000) })
+      seconds: ended.map { ($0.0, $0.run.milliseconds * 1_000_000) })
+    family(
+      "upkeep_last_run_rows", "gauge",
+      "Conversations, visitors and entries that the last run of a task has removed or counted.",
+      ended.map { ($0.0, UInt64(max(0, $0.run.rows))) })
     family(
       "upkeep_last_success_timestamp_seconds", "gauge",
       "When a run of a task last ended with nothing left to do, in seconds since 1970.",
       seconds: snapshot.upkeep.compactMap { item in
         item.record.lastSuccessAt.map { (labels(item.task), $0.microseconds * 1_000) }
+      })
+    family(
+      "upkeep_since_timestamp_seconds", "gauge",
+      "Since when the settings include a task, in seconds since 1970.",
+      seconds: snapshot.upkeep.compactMap { item in
+        item.record.since.map { (labels(item.task), $0.microseconds * 1_000) }
       })
     family(
       "upkeep_rows_total", "counter",

@@ -26,6 +26,7 @@ struct PrometheusText {
     metrics.messages()
     metrics.batches()
     metrics.durations()
+    metrics.readers()
     metrics.outcomes()
     metrics.backlog()
     metrics.upkeep()
@@ -96,6 +97,18 @@ struct PrometheusText {
 
   private mutating func gauges() {
     gauge("up", "1 if PostgreSQL answers this loop, else 0.") { $0.isStoreReady ? 1 : 0 }
+    family(
+      "store_connection_up", "gauge",
+      "1 if the loop's connection to PostgreSQL for writing or reading works, else 0.",
+      loops.enumerated().flatMap { loop, figures in
+        [
+          (#"{loop="\#(loop)",connection="writer"}"#, figures.isWriterReady ? 1 : 0),
+          (#"{loop="\#(loop)",connection="reader"}"#, figures.isReaderReady ? 1 : 0),
+        ]
+      })
+    family(
+      "peers", "gauge", "Other gateways that run on this database.",
+      [("", UInt64(max(0, snapshot.peers)))])
     gauge("sockets", "Open sockets of clients, HTTP and WebSocket.") { $0.sockets }
     gauge("tls_handshakes_under_way", "TLS handshakes in progress.") { $0.handshakes.underWay }
     gauge("tls_handshakes_waiting", "TLS clients that wait to start their handshake.") {

@@ -60,7 +60,7 @@ extension EventLoop {
       guard let changes = peers.nextChanges(&store) else { return }
       for change in changes {
         switch change {
-        case .hello: context.peers.note(exist: true)
+        case .hello: context.peers.noteOne()
         case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
         case .revocation: revocations.feed.announce(&store, now: turn.now)
         case .session(let change): engine.changed(change.session, of: change.workspace)

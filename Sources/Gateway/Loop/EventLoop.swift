@@ -239,6 +239,8 @@ struct EventLoop: ~Copyable {
 
   mutating func postMetrics() {
     metrics.isStoreReady = store.isReady && http.origins.isLoaded
+    metrics.isWriterReady = store.isWriterReady
+    metrics.isReaderReady = store.canRead
     metrics.isDraining = drain.isDraining
     metrics.hasEnded = drain.isOver
     metrics.sockets = sockets.count

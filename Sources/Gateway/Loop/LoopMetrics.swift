@@ -6,6 +6,9 @@ import Synchronization
 /// Counters and measurements of one loop, for `/metrics` and `/readyz`.
 struct LoopMetrics: Sendable {
   var isStoreReady = false
+  /// Of the two connections to PostgreSQL.
+  var isWriterReady = false
+  var isReaderReady = false
   var isDraining = false
   var hasEnded = false
   var sockets = 0

@@ -11,7 +11,7 @@ final class Peers: Sendable {
   /// What the other gateways should have in common with this one.
   let traits: GatewayTraits
   let seal: SignalSeal
-  private let others = Atomic<Bool>(false)
+  private let others = Atomic<Int>(0)
   private let oldest = Atomic<Bool>(false)
   private let application = Atomic<Bool>(false)
   private let listening = Atomic<Bool>(false)
@@ -25,10 +25,14 @@ final class Peers: Sendable {
     seal = SignalSeal(signingSecret: options.signingSecret)
   }
 
-  /// Whether there are other gateways.
-  var exist: Bool { others.load(ordering: .relaxed) }
+  /// The number of other gateways.
+  var count: Int { others.load(ordering: .relaxed) }
+  var exist: Bool { count > 0 }
 
-  func note(exist: Bool) { others.store(exist, ordering: .relaxed) }
+  /// Another gateway has announced itself; the next heartbeat counts.
+  func noteOne() { _ = others.compareExchange(expected: 0, desired: 1, ordering: .relaxed) }
+
+  func note(count: Int) { others.store(count, ordering: .relaxed) }
 
   /// Whether no gateway that runs is older than this one. Of several it alone does what one has to
   /// do. False until the first heartbeat; for some seconds after a crash none is the oldest.

@@ -3,6 +3,7 @@
 import Kernel
 import Logging
 import OpenSSL
+import Postgres
 import Primitives
 import REST
 public import Settings
@@ -13,7 +14,7 @@ public struct SettingsSource: Sendable {
   public var loaded: Settings
   /// Reads and checks all sources as at the start.
   public var load: @Sendable () async throws -> (settings: Settings, warnings: [String])
-  /// Throws if a gateway with these settings could not use its database.
+  /// Throws if a gateway with these settings could not use its database. May block its thread.
   public var checkDatabase: @Sendable (Settings) throws -> Void
   /// Takes over what the gateway does not own: the log's level.
   public var apply: @Sendable (Settings) -> Void
@@ -34,6 +35,7 @@ public struct SettingsSource: Sendable {
 struct SettingsReload {
   private let context: GatewayContext
   private let source: SettingsSource
+  private let trial: DatabaseTrial
   /// As the configuration had them, with the values of the start for those that wait for a restart.
   private var loaded: Settings
   /// As this process uses them: with inherited sockets, the private PostgreSQL, and no more
@@ -44,16 +46,21 @@ struct SettingsReload {
   /// A loop has this long to take over its rules; one that is stalled does it later.
   private static let confirmMilliseconds: Int64 = 3_000
 
-  init(_ context: GatewayContext, _ source: SettingsSource) {
+  init(_ context: GatewayContext, _ source: SettingsSource, trial: DatabaseTrial = .init()) {
     self.context = context
     self.source = source
+    self.trial = trial
     loaded = source.loaded
     running = context.settings
     databaseURL = context.rules.databaseURL
   }
 
-  /// - Parameter isCheck: only report; change nothing.
-  mutating func run(isCheck: Bool = false) async -> ReloadReport {
+  /// - Parameters:
+  ///   - isCheck: only report; change nothing.
+  ///   - isStopping: whether the gateway is to end, which ends the wait for a database.
+  mutating func run(
+    isCheck: Bool = false, unless isStopping: () -> Bool = { false }
+  ) async -> ReloadReport {
     var report = ReloadReport()
     do {
       let (new, warnings) = try await source.load()
@@ -65,12 +72,7 @@ struct SettingsReload {
       report.warnings += Gateway.warning(about: next.running.limits, wanted: new.limits)
       let tls = try context.certificates?.reload(next.running)
       report.warnings += tls?.warnings ?? []
-      if next.databaseURL != databaseURL { try source.checkDatabase(new) }
-      if next.running.maintenance != running.maintenance {
-        let rules = Upkeep.Rules(next.running, databaseURL: next.databaseURL)
-        let fault = try await MaintenanceFault.find(rules, logger: context.logger)
-        if let fault { throw fault }
-      }
+      try tryDatabase(of: next, new, unless: isStopping)
       guard !isCheck else { return report }
       // From here on nothing is refused.
       report.warnings += next.apply(tls)
@@ -82,6 +84,23 @@ struct SettingsReload {
     }
     if !isCheck { log(report) }
     return report
+  }
+
+  private func tryDatabase(
+    of next: SettingsReload, _ new: Settings, unless isStopping: () -> Bool
+  ) throws {
+    let isOther = next.databaseURL != databaseURL
+    let maintenance = next.running.maintenance
+    let isChanged = maintenance != running.maintenance
+    guard isOther || isChanged else { return }
+    let check = source.checkDatabase
+    let ownerURL = Upkeep.Rules(next.running, databaseURL: next.databaseURL).ownerURL
+    try trial.run(unless: isStopping) {
+      if isOther { try check(new) }
+      guard isChanged else { return }
+      let fault = try MaintenanceFault.find(maintenance, owner: BlockingConnection(ownerURL))
+      if let fault { throw fault }
+    }
   }
 
   private mutating func prepare(_ new: Settings) -> SettingsChanges {

@@ -21,6 +21,16 @@ final class ExpensiveReaders: Sendable {
   struct Request {
     var query: Query
     var continuation: Continuation
+    var since = SystemClock.now()
+  }
+
+  /// For `/metrics`.
+  struct Figures: Sendable {
+    var connectionsMax = 0
+    var busy = 0
+    var waiting = 0
+    /// From the request until a connection is free for it.
+    var waits = DurationHistogram()
   }
 
   private struct Inbox {
@@ -41,6 +51,7 @@ final class ExpensiveReaders: Sendable {
   private let count: Int
   private let logger: Logger
   private let inbox: Mutex<Inbox>
+  private let posted = Mutex(Figures())
   private let wakeup: EventCounter
 
   /// - Parameters:
@@ -58,6 +69,12 @@ final class ExpensiveReaders: Sendable {
   func use(url: String, seconds: Int) {
     inbox.withLock { $0.source = Source(url: url, milliseconds: Int64(seconds) * 1_000) }
     wakeup.signal()
+  }
+
+  var figures: Figures {
+    var figures = posted.withLock { $0 }
+    figures.connectionsMax = count
+    return figures
   }
 
   func run(_ query: Query) async -> Result<Rows, QueryFailure> {
@@ -131,6 +148,10 @@ final class ExpensiveReaders: Sendable {
         hasFree = hasFree || reader.isFree
       }
       if hasFree && !waiting.isEmpty { continue }
+      posted.withLock {
+        $0.waiting = waiting.count
+        $0.busy = readers.count { !$0.isFree }
+      }
       let left = max(0, min(deadline.milliseconds(since: SystemClock.now()) + 1, 60_000))
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(left))
       for position in 0..<events.count {
@@ -153,6 +174,7 @@ final class ExpensiveReaders: Sendable {
       let reader = readers.first(where: { $0.isFree && $0.isReady })
         ?? readers.first(where: { $0.isFree })
     {
+      posted.withLock { $0.waits.add(now.nanoseconds &- waiting[sent].since.nanoseconds) }
       reader.send(waiting[sent], now: now)
       sent += 1
     }

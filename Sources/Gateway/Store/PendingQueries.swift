@@ -36,10 +36,11 @@ struct PendingQueries {
       }
     }
 
-    /// Nil for reads of the engine and queries of tasks.
+    /// Nil for queries of tasks, which get their failures.
     var purpose: Purpose? {
       switch self {
-      case .engine, .otherWorkspaces, .task: nil
+      case .task: nil
+      case .engine, .otherWorkspaces: .clients
       case .housekeeping(let purpose): purpose
       case .quarantine: .quarantine
       case .generation: .generation
@@ -54,8 +55,9 @@ struct PendingQueries {
     }
   }
 
-  /// The purposes of the loop's own periodic statements, for the log.
+  /// The purposes of the loop's own statements, for the log.
   enum Purpose: String {
+    case clients = "reading and marking conversations for clients"
     case forgetTokens = "deleting expired refresh tokens"
     case forgetQuarantine = "deleting old quarantined messages"
     case forgetRevocations = "deleting old revocations"

@@ -57,7 +57,8 @@ struct StoreDriver: ~Copyable {
   }
 
   /// Whether both connections work.
-  var isReady: Bool { writer.status.health == .ready && reader.isReady }
+  var isReady: Bool { isWriterReady && reader.isReady }
+  var isWriterReady: Bool { writer.status.health == .ready }
   var canRead: Bool { reader.isReady }
   var nextDeadline: Instant { min(writer.status.nextDeadline, reader.nextDeadline) }
 
@@ -155,6 +156,9 @@ struct StoreDriver: ~Copyable {
     // It may be another server, or one that was restored.
     if hasChanged && isReady { generation.next = now }
     if !isReady, let fault { health.note(fault.reason, work: fault.work) }
+    if writer.status.isPostponing != health.isPostponing {
+      health.note(postponement: writer.status.isPostponing ? writer.status.postponement : nil)
+    }
     return hasChanged
   }
 
@@ -210,6 +214,16 @@ struct StoreDriver: ~Copyable {
     engine.effects.hasReads && queries.hasRoomForReads
   }
 
+  private mutating func note(
+    _ result: Result<Rows, QueryFailure>, of purpose: PendingQueries.Purpose, now: Instant
+  ) {
+    health.note(result, of: purpose)
+    // Without a message the writer does not notice: /readyz would return 200 until the first one.
+    if case .failure(.refused(.readOnlyTransaction, let message)) = result {
+      reader.reconnect(now: now, because: message)
+    }
+  }
+
   // MARK: Changes of the whole database
 
   /// With each sweep: reads the database's generation every few seconds.
@@ -220,12 +234,8 @@ struct StoreDriver: ~Copyable {
   }
 
   private mutating func compareGeneration(
-    _ result: Result<Rows, QueryFailure>, _ engine: inout Engine, now: Instant
+    _ result: Result<Rows, QueryFailure>, _ engine: inout Engine
   ) {
-    // Without a message the writer does not notice: /readyz would return 200 until the first one.
-    if case .failure(.refused(.readOnlyTransaction, let message)) = result {
-      reader.reconnect(now: now, because: message)
-    }
     guard let rows = try? result.get(), !rows.isEmpty, let current = rows.int(0, 0) else { return }
     if generation.note(current) { engine.sessions.rereadAll(&engine.effects) }
   }
@@ -307,13 +317,12 @@ struct StoreDriver: ~Copyable {
     }
     metrics.durations.statements.add(
       requester.statementClass, now.nanoseconds &- since.nanoseconds)
-    if let purpose = requester.purpose { health.note(result, of: purpose) }
+    if let purpose = requester.purpose { note(result, of: purpose, now: now) }
     let rows = try? result.get()
     switch requester {
     case .task(let continuation): continuation.resume(returning: result)
     case .engine(let request): finish(request, result, &engine, now)
     case .otherWorkspaces(let id):
-      health.note(result)
       load(id, rows, mayBeElsewhere: false, &engine, now)
     case .housekeeping: break
     case .quarantine:
@@ -323,7 +332,7 @@ struct StoreDriver: ~Copyable {
       } else {
         metrics.quarantine.dropped &+= 1
       }
-    case .generation: compareGeneration(result, &engine, now: now)
+    case .generation: compareGeneration(result, &engine)
     case .origins:
       return .origins(rows.map(Workspace.allOrigins(limit: Origins.listedMax).answer))
     case .presence: return .presence(rows.map(OperatorPresence.beat([]).answer))
@@ -349,7 +358,6 @@ struct StoreDriver: ~Copyable {
     _ request: ReadRequest, _ result: Result<Rows, QueryFailure>, _ engine: inout Engine,
     _ now: Instant
   ) {
-    health.note(result)
     // Data of another database than the writer's is discarded.
     let isSameStore = name.isEmpty || reader.store == name
     if !isSameStore { reader.reconnect(now: now) }

@@ -7,6 +7,8 @@ struct StoreHealth {
   private let logger: Logger
   private var wasReady = false
   private var outage = Outage()
+  /// Messages are not stored, although PostgreSQL answers.
+  private(set) var isPostponing = false
   /// Refused periodic statements.
   private var refusals: [PendingQueries.Purpose: Outage] = [:]
   private var hasNotedScope = false
@@ -35,6 +37,17 @@ struct StoreHealth {
     }
   }
 
+  /// - Parameter reason: why messages are not stored, although PostgreSQL answers; nil: they are.
+  mutating func note(postponement reason: String?) {
+    isPostponing = reason != nil
+    guard let reason else { return logger.info("PostgreSQL stores messages again") }
+    logger.warning(
+      """
+      PostgreSQL answers, but does not store messages; their senders try again, and chirrup doctor \
+      --only locks says what holds them up: \(reason)
+      """)
+  }
+
   /// Logs once if there is a pooler, or if row security does not apply to the readers.
   mutating func noteScope(isFirstLoop: Bool, _ isPooled: Bool, canScope: Bool) {
     guard !hasNotedScope else { return }
@@ -52,13 +65,10 @@ struct StoreHealth {
       """)
   }
 
-  /// Logs a refused statement, which is a bug of the gateway.
-  func note(_ result: Result<Rows, QueryFailure>) {
-    guard case .failure(.refused(let state, let message)) = result else { return }
-    logger.error("PostgreSQL refused a statement: \(state.code) \(message)")
-  }
-
-  /// The same for a periodic statement, once until it succeeds.
+  /// Logs a refused statement of the loop's own, or of the engine (purpose `clients`), once until
+  /// one of that purpose succeeds. It is a bug of the gateway or a missing privilege, unless the
+  /// server is in a state that passes. That the database is read-only is the reason of an outage,
+  /// see `StoreDriver`: its line says it.
   mutating func note(
     _ result: Result<Rows, QueryFailure>, of purpose: PendingQueries.Purpose
   ) {
@@ -67,11 +77,17 @@ struct StoreHealth {
       guard !refusals.isEmpty, refusals.removeValue(forKey: purpose) != nil else { return }
       logger.info(
         "PostgreSQL accepts the statement again", metadata: ["for": "\(purpose.rawValue)"])
+    case .failure(.refused(.readOnlyTransaction, _)): break
     case .failure(.refused(let state, let message)):
       let reason = "\(state.code) \(message)"
       guard refusals[purpose, default: Outage()].note(reason) != nil else { return }
-      logger.error(
-        "PostgreSQL refused a statement: \(reason)", metadata: ["for": "\(purpose.rawValue)"])
+      let metadata: Logger.Metadata = ["for": "\(purpose.rawValue)"]
+      if state.isTransient {
+        logger.warning(
+          "PostgreSQL cannot do this now, and it is tried again: \(reason)", metadata: metadata)
+      } else {
+        logger.error("PostgreSQL refused a statement: \(reason)", metadata: metadata)
+      }
     case .failure: break
     }
   }

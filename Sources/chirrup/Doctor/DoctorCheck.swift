@@ -23,7 +23,7 @@ struct DoctorCheck: Sendable {
   static let all: [DoctorCheck] = [
     .settings, .listeners, .sharing, .readiness, .memory, .descriptors, .certificate, .dns,
     .publicURL, .upgrade, .buffering, .forwarding, .database, .schema, .roles, .indexes,
-    .durability, .commitTime, .clock, .databaseConnections, .bloat, .autovacuum,
+    .durability, .commitTime, .locks, .clock, .databaseConnections, .bloat, .autovacuum,
     .wraparound, .timeZones, .credentialsKey, .gateways,
   ]
 
