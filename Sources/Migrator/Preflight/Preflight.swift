@@ -101,7 +101,7 @@ struct Preflight {
   static let definitions = [
     tables, takenNames, takenIndexes, columns, demands, keys, constraints, triggers, policies,
     privileges, grants,
-    fixedDemands, markedIndexes, rowTypes,
+    fixedDemands, markedIndexes, rowTypes, bound, replication, rowFunctions,
   ]
   static let contents =
     [messagesWithoutValue, orphanMessages, lostSessions, unknownRoles, emptyContents]
