@@ -306,7 +306,8 @@ enum Adoption {
               WHERE relation = wanted AND kind = 'policy' AND name = polname)
         UNION ALL SELECT format('DROP TRIGGER %I ON %s', tgname, kept)
           FROM pg_trigger WHERE tgrelid = kept AND NOT tgisinternal
-            AND chirrup_is_given(wanted, 'trigger', tgname) AND NOT EXISTS (SELECT FROM chirrup_adoptions
+            AND chirrup_is_given(wanted, 'trigger', tgname)
+            AND NOT EXISTS (SELECT FROM chirrup_adoptions
               WHERE relation = wanted AND kind = 'trigger' AND name = tgname)
         UNION ALL SELECT format('ALTER TABLE %s DROP CONSTRAINT %I CASCADE', kept, conname)
           FROM pg_constraint WHERE conrelid = kept
@@ -387,7 +388,7 @@ enum Adoption {
             AND obj_description(c.oid, 'pg_constraint') IS NULL
         UNION ALL SELECT format('COMMENT ON INDEX %I IS %L', name, definition)
           FROM chirrup_adoptions JOIN pg_class c ON relname = name
-            AND relnamespace = current_schema()::regnamespace
+            AND relnamespace = quote_ident(current_schema())::regnamespace
           WHERE relation = wanted AND kind = 'index comment'
             AND obj_description(c.oid, 'pg_class') IS NULL
       LOOP EXECUTE item.command; END LOOP;

@@ -2,14 +2,16 @@ import Postgres
 
 /// What the application has made since it moved in, and what cannot remain without a table or
 /// column that `down` takes away.
-extension Migrator {
-  func dependents(on migrations: [Migration]) throws(MigrationFailure) -> [PreflightFinding] {
-    let rows = try run(
+struct Dependents {
+  var migrator: Migrator
+
+  func find(on migrations: [Migration]) throws(MigrationFailure) -> [PreflightFinding] {
+    let rows = try migrator.run(
       Query(
-        Migrator.dependentObjects,
+        Dependents.objects,
         [
           .text(migrations.flatMap(\.createdTables).joined(separator: ",")),
-          .text(chain.migrations.flatMap(\.createdTables).joined(separator: ",")),
+          .text(migrator.chain.migrations.flatMap(\.createdTables).joined(separator: ",")),
           .bool(migrations.contains { $0.parent == nil }),
         ]))
     return (0..<rows.count).map { row in
@@ -22,16 +24,16 @@ extension Migrator {
 
   /// Foreign keys, views, policies and functions with a body of SQL. Indexes and checks of columns
   /// that go are no obstacle: they go with them.
-  private static let dependentObjects: StaticString = """
+  private static let objects: StaticString = """
     WITH names AS (SELECT string_to_array($1, ',') AS going, string_to_array($2, ',') AS made),
     going AS (
       SELECT c.oid, 0 AS place FROM pg_class c CROSS JOIN names
-      WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+      WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p')
         AND relname = ANY (going) AND NOT EXISTS (SELECT FROM chirrup_adoptions
           WHERE relation = relname AND kind = 'found')
       UNION ALL
       SELECT c.oid, attnum FROM chirrup_adoptions a JOIN pg_class c ON c.relname = a.relation
-        AND relnamespace = current_schema()::regnamespace
+        AND relnamespace = quote_ident(current_schema())::regnamespace
       JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
       WHERE $3 AND a.kind = 'found' AND chirrup_is_given(a.relation, 'column', attname)
         AND NOT EXISTS (SELECT FROM chirrup_adoptions o
@@ -59,7 +61,8 @@ extension Migrator {
     SELECT relation::regclass::text, name, string_agg(DISTINCT place::text, ', '), remedy
     FROM found JOIN pg_class c ON c.oid = relation CROSS JOIN names
     WHERE relname NOT LIKE 'chirrup\\_%'
-      AND NOT (relnamespace = current_schema()::regnamespace AND relname = ANY (made) AND (
+      AND NOT (relnamespace = quote_ident(current_schema())::regnamespace
+        AND relname = ANY (made) AND (
         NOT EXISTS (SELECT FROM chirrup_adoptions a WHERE a.relation = relname AND kind = 'found')
         OR chirrup_is_given(relname, found.kind, found.name)))
     GROUP BY relation, name, remedy

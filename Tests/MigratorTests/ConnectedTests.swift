@@ -51,4 +51,29 @@ import Testing
         == ["app_all()", "app_last()"])
     #expect(try migrator.rehearse().broken.map(\.statement) == ["the function app_last()"])
   }
+
+  @Test func `a schema whose name has capitals is adopted and restored`() throws {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 5)
+    let connection = try BlockingConnection(database.url)
+    try connection.execute(
+      script: """
+        CREATE SCHEMA "The App";
+        ALTER TABLE chats SET SCHEMA "The App"; ALTER TABLE workspaces SET SCHEMA "The App";
+        SET search_path = "The App"
+        """)
+    let before = try database.dump()
+    let migrator = try Migrator(connection)
+    #expect(try migrator.rehearse().isSuccess)
+    try migrator.up()
+    try connection.execute(
+      script: """
+        INSERT INTO chats (workspace_id, role, content) SELECT id, 'user', 'x' FROM workspaces;
+        DELETE FROM chats WHERE content = 'x'
+        """)
+    #expect(try migrator.verify().filter { !$0.passed }.map(\.figures) == [])
+    try migrator.down(to: "none")
+    let after = try database.dump()
+    #expect(after.schema == before.schema)
+    #expect(after.rows == before.rows)
+  }
 }

@@ -171,8 +171,8 @@ BEGIN
   FOR item IN
     SELECT p.oid::regprocedure AS name, grantee
     FROM pg_proc p CROSS JOIN LATERAL aclexplode(coalesce(proacl, acldefault('f', proowner)))
-    WHERE pronamespace = current_schema()::regnamespace AND grantee <> proowner AND proname IN ('chirrup_next_number',
-      'chirrup_number_message', 'chirrup_note_unused', 'chirrup_move_message', 'chirrup_note_truncation')
+    WHERE pronamespace = quote_ident(current_schema())::regnamespace AND grantee <> proowner
+      AND proname IN ('chirrup_next_number', 'chirrup_number_message', 'chirrup_note_unused', 'chirrup_move_message', 'chirrup_note_truncation')
   LOOP
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', item.name,
       CASE item.grantee WHEN 0 THEN 'PUBLIC' ELSE item.grantee::regrole::text END);
@@ -202,7 +202,8 @@ BEGIN
         ON d.classid = 'pg_attrdef'::regclass AND d.objid IN (SELECT oid FROM pg_attrdef WHERE adrelid = t.oid)
         OR d.classid = 'pg_policy'::regclass AND d.objid IN (SELECT oid FROM pg_policy WHERE polrelid = t.oid
           AND polroles = '{0}')
-      WHERE t.relnamespace = current_schema()::regnamespace AND t.relname IN ('workspaces', 'chats', 'chat_sessions')
+      WHERE t.relnamespace = quote_ident(current_schema())::regnamespace
+        AND t.relname IN ('workspaces', 'chats', 'chat_sessions')
     )
     SELECT DISTINCT format('USAGE ON SEQUENCE %s', c.oid::regclass) AS privilege, 'chirrup_gateway' AS receivers
     FROM needed JOIN pg_class c ON refclass = 'pg_class'::regclass AND refid = c.oid

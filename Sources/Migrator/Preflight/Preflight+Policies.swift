@@ -84,7 +84,7 @@ extension Preflight {
         ELSE grantee::regrole::text END, ', ') AS names
       FROM pg_default_acl d, aclexplode(d.defaclacl)
       WHERE d.defaclrole = current_user::regrole AND grantee <> d.defaclrole
-        AND d.defaclnamespace IN (0, current_schema()::regnamespace)
+        AND d.defaclnamespace IN (0, quote_ident(current_schema())::regnamespace)
       GROUP BY defaclobjtype) AS d
     JOIN (VALUES ('r', 'table', 'they are revoked on the tables that Chirrup creates'),
       ('S', 'sequence', 'they are revoked on the sequences of Chirrup''s tables'),
