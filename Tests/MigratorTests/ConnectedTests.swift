@@ -37,6 +37,17 @@ import Testing
     #expect(found.contains { $0.problem == "is filled by a subscription" && $0.isObstacle })
   }
 
+  @Test func `an isolation that makes the application repeat statements is named`() throws {
+    let found = try findings(
+      """
+      DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
+        current_database()); END $$
+      """)
+    let finding = try #require(found.first { $0.table == "default_transaction_isolation" })
+    #expect(finding.problem == "is serializable for all roles in this database")
+    #expect(!finding.isObstacle)
+  }
+
   @Test func `a rehearsal names a function that lists the columns of whole rows`() throws {
     let connection = try BlockingConnection(EmptyDatabase(fixture: "workspace_chat", rows: 5).url)
     try connection.execute(

@@ -60,4 +60,21 @@ extension Preflight {
         'FUNCTION %s … SELECT %I.* …;', p.proname, t.relation), false
     FROM adoptable t JOIN pg_class c USING (oid) JOIN pg_proc p ON p.prorettype = c.reltype
     """
+
+  /// Sessions of the application that do not see what others commit meanwhile: a message updates
+  /// the row of its conversation.
+  static let isolation = """
+    SELECT 'default_transaction_isolation', '', format('is %s for %s', split_part(value, '=', 2),
+        concat_ws(' in ', CASE WHEN setrole = 0 THEN 'all roles' ELSE setrole::regrole::text END,
+          CASE WHEN setdatabase <> 0 THEN 'this database' END)), NULL::bigint, NULL,
+      'it stays: of two INSERTs at once into one conversation one fails with 40001, and the '
+        'application must repeat it', concat('ALTER ', CASE WHEN setrole = 0 THEN format(
+        'DATABASE %I', current_database()) ELSE format('ROLE %s%s', setrole::regrole,
+        CASE WHEN setdatabase <> 0 THEN format(' IN DATABASE %I', current_database()) END) END,
+        ' RESET default_transaction_isolation;'), false
+    FROM pg_db_role_setting CROSS JOIN LATERAL unnest(setconfig) AS value
+    WHERE value ~ '^default_transaction_isolation=(repeatable read|serializable)$'
+      AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+      AND EXISTS (SELECT FROM adoptable WHERE relation = 'chats')
+    """
 }

@@ -105,6 +105,7 @@ struct Preflight {
     tables, takenNames, takenIndexes, columns, demands, keys, constraints, triggers, policies,
     privileges, grants,
     fixedDemands, markedIndexes, rowTypes, bound, replication, rowFunctions,
+    isolation,
   ]
   static let contents =
     [messagesWithoutValue, orphanMessages, lostSessions, unknownRoles, emptyContents]
