@@ -94,11 +94,13 @@ import Testing
         given AS (
           SELECT 'policy' AS kind, t.name AS relation, polname::text AS name
           FROM pg_policy JOIN tables t ON t.oid = polrelid
-          UNION ALL SELECT 'trigger', t.name, tgname FROM pg_trigger JOIN tables t ON t.oid = tgrelid
+          UNION ALL SELECT 'trigger', t.name, tgname
+          FROM pg_trigger JOIN tables t ON t.oid = tgrelid
           WHERE NOT tgisinternal
           UNION ALL SELECT 'constraint', t.name, conname
           FROM pg_constraint JOIN tables t ON t.oid = conrelid WHERE contype IN ('f', 'c')
-          UNION ALL SELECT 'index', t.name, c.relname FROM pg_index JOIN tables t ON t.oid = indrelid
+          UNION ALL SELECT 'index', t.name, c.relname
+          FROM pg_index JOIN tables t ON t.oid = indrelid
           JOIN pg_class c ON c.oid = indexrelid WHERE NOT indisprimary
           UNION ALL SELECT 'column', t.name, attname
           FROM pg_attribute JOIN tables t ON t.oid = attrelid WHERE attnum > 0 AND NOT attisdropped

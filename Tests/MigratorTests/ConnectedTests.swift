@@ -40,8 +40,8 @@ import Testing
   @Test func `an isolation that makes the application repeat statements is named`() throws {
     let found = try findings(
       """
-      DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
-        current_database()); END $$
+      DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation '
+        '= serializable', current_database()); END $$
       """)
     let finding = try #require(found.first { $0.table == "default_transaction_isolation" })
     #expect(finding.problem == "is serializable for all roles in this database")

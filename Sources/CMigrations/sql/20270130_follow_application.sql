@@ -8,7 +8,7 @@
 -- As before, and by two statements more: a message that exists (INSERT … ON CONFLICT) gets its own number again, and
 -- what the statement has numbered is noted for chirrup_note_unused.
 CREATE OR REPLACE FUNCTION chirrup_next_number(
-  workspace uuid, INOUT session uuid, role text, content text, INOUT created timestamptz, sender uuid, OUT seq bigint
+  workspace uuid, INOUT session uuid, role text, content text, INOUT created timestamptz, OUT seq bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $f$
 #variable_conflict use_variable
 BEGIN
@@ -33,7 +33,7 @@ BEGIN
     waiting_since = CASE WHEN is_new THEN NULL WHEN s.status = 'waiting'
       THEN coalesce(s.waiting_since, statement_timestamp()) ELSE s.waiting_since END
   FROM (SELECT n.id, n.status = 'waiting' AND n.last_seq = 0 AND n.channel = 'web' AND NOT EXISTS (
-      SELECT FROM visitors v WHERE v.workspace_id = n.workspace_id AND v.id = sender) AS is_new
+      SELECT FROM visitors v WHERE v.workspace_id = n.workspace_id AND v.id = n.user_id) AS is_new
     FROM chat_sessions n WHERE n.id = session FOR UPDATE) AS locked
   WHERE s.id = locked.id AND s.workspace_id = workspace RETURNING s.last_seq INTO seq;
 END
@@ -56,7 +56,7 @@ BEGIN
     RETURN NEW;
   END IF;
   SELECT session, created, seq INTO NEW.session_id, NEW.created_at, NEW.seq
-  FROM chirrup_next_number(NEW.workspace_id, NEW.session_id, NEW.role, NEW.content, NEW.created_at, NEW.user_id);
+  FROM chirrup_next_number(NEW.workspace_id, NEW.session_id, NEW.role, NEW.content, NEW.created_at);
   NEW.content_hash := sha256(convert_to(
     NEW.kind || E'\n' || coalesce(NEW.payload::text, '') || E'\n' || coalesce(NEW.content, ''), 'UTF8'));
   IF NEW.seq IS NOT NULL AND strpos(given, NEW.session_id::text) = 0 THEN
@@ -129,7 +129,7 @@ BEGIN
     NEW.session_id := NULL;
   END IF;
   SELECT session, seq INTO NEW.session_id, NEW.seq
-  FROM chirrup_next_number(NEW.workspace_id, NEW.session_id, NEW.role, NEW.content, NEW.created_at, NEW.user_id);
+  FROM chirrup_next_number(NEW.workspace_id, NEW.session_id, NEW.role, NEW.content, NEW.created_at);
   INSERT INTO chirrup_deletions AS d (session_id, messages)
   SELECT id, 1 FROM chat_sessions WHERE id = OLD.session_id
   ON CONFLICT (session_id) DO UPDATE SET messages = d.messages + 1;
@@ -155,7 +155,7 @@ DECLARE
 BEGIN
   IF to_regprocedure(format('%I.chirrup_note_deletions()', current_schema())) IS NULL THEN
     DROP FUNCTION chirrup_number_message(), chirrup_move_message(), chirrup_note_truncation(),
-      chirrup_next_number(uuid, uuid, text, text, timestamptz, uuid);
+      chirrup_next_number(uuid, uuid, text, text, timestamptz);
     RETURN;
   END IF;
   CREATE OR REPLACE TRIGGER chats_note_unused AFTER INSERT ON chats FOR EACH STATEMENT
@@ -282,4 +282,4 @@ BEGIN
 END
 $$;
 DROP FUNCTION IF EXISTS chirrup_note_unused(), chirrup_move_message(), chirrup_note_truncation(),
-  chirrup_next_number(uuid, uuid, text, text, timestamptz, uuid);
+  chirrup_next_number(uuid, uuid, text, text, timestamptz);

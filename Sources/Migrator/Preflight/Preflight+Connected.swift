@@ -43,7 +43,8 @@ extension Preflight {
       FROM adoptable t JOIN pg_class c USING (oid) CROSS JOIN pg_publication p
       LEFT JOIN pg_publication_rel r ON r.prpubid = p.oid AND r.prrelid = t.oid
       WHERE p.puballtables OR r.oid IS NOT NULL OR EXISTS (SELECT FROM pg_publication_tables v
-        WHERE v.pubname = p.pubname AND v.schemaname = current_schema() AND v.tablename = t.relation)
+        WHERE v.pubname = p.pubname AND v.schemaname = current_schema()
+          AND v.tablename = t.relation)
     ) AS published WHERE NOT is_limited
     UNION ALL
     SELECT relation, '', 'is filled by a subscription', NULL, NULL,
