@@ -11,7 +11,9 @@ BEGIN
 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
 END
 $$;
-CREATE FUNCTION app_workspace() RETURNS uuid LANGUAGE sql STABLE AS $$ SELECT current_setting('app.workspace', true)::uuid $$;
+CREATE FUNCTION app_workspace() RETURNS uuid LANGUAGE sql STABLE AS $$
+  SELECT nullif(current_setting('app.workspace', true), '')::uuid
+$$;
 REVOKE ALL ON FUNCTION app_workspace() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION app_workspace() TO shapes_app;
 GRANT USAGE ON SCHEMA public TO shapes_app;
