@@ -109,6 +109,9 @@ static const unsigned char oidc[] = {
 #embed "sql/20261227_oidc.sql"
 };
 
+static const unsigned char follow_application[] = {
+#embed "sql/20270130_follow_application.sql"
+};
 static const unsigned char passkeys[] = {
 #embed "sql/20261224_passkeys.sql"
 };
@@ -170,6 +173,7 @@ static const chirrup_migration table[] = {
   {"20261229_gateways", gateways, sizeof gateways},
   {"20261230_reader_policies", reader_policies, sizeof reader_policies},
   {"20270205_upkeep_runs", upkeep_runs, sizeof upkeep_runs},
+  {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20261224_passkeys", passkeys, sizeof passkeys},
   {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},
   {"20261217_rotate_signing_keys", rotate_signing_keys, sizeof rotate_signing_keys},

@@ -2,7 +2,7 @@
 /// definition is recorded, what would keep Chirrup from writing is relaxed on record, and names
 /// that the owner has taken are left to the owner.
 enum Adoption {
-  static let functions = record + names + triggers + privileges
+  static let functions = AdoptedNames.function + record + names + triggers + privileges
 
   private static let record = """
     -- Records a table's definition; true if the table existed before Chirrup.
@@ -79,6 +79,8 @@ enum Adoption {
           AND NOT EXISTS (SELECT FROM pg_constraint
             WHERE conrelid = attrelid AND contype = 'p' AND attnum = ANY (conkey))
       LOOP
+        INSERT INTO chirrup_adoptions VALUES (wanted, 'relaxed', item.attname)
+        ON CONFLICT DO NOTHING;
         EXECUTE format('ALTER TABLE %I ALTER COLUMN %I DROP NOT NULL', wanted, item.attname);
       END LOOP;
       FOR item IN
@@ -224,28 +226,59 @@ enum Adoption {
     END
     $f$;
 
-    -- Gives a table its storage parameters back, in their order: pg_dump prints them in it.
+    -- Gives a table its storage parameters back, in their order: pg_dump prints them in it. Those
+    -- that the application has set since then stay.
     CREATE OR REPLACE FUNCTION chirrup_reset_options(wanted text) RETURNS void LANGUAGE plpgsql
     AS $f$
     DECLARE
       options text[] := (SELECT reloptions FROM pg_class WHERE oid = wanted::regclass);
       -- Older versions of Chirrup recorded a row for each parameter.
-      recorded text := (SELECT coalesce(max(definition) FILTER (WHERE kind = 'options'),
-          string_agg(name || '=' || definition, ', ') FILTER (WHERE kind = 'option'))
-        FROM chirrup_adoptions WHERE relation = wanted);
+      recorded text[] := string_to_array((SELECT
+          coalesce(max(definition) FILTER (WHERE kind = 'options'),
+            string_agg(name || '=' || definition, ', ') FILTER (WHERE kind = 'option'))
+        FROM chirrup_adoptions WHERE relation = wanted), ', ');
+      given text;
     BEGIN
-      IF array_to_string(options, ', ') IS NOT DISTINCT FROM recorded THEN RETURN; END IF;
+      IF wanted <> 'chat_sessions' OR options IS NOT DISTINCT FROM recorded THEN RETURN; END IF;
+      IF ARRAY(SELECT o FROM unnest(options) AS o WHERE o NOT LIKE 'fillfactor=%' ORDER BY o)
+        <> ARRAY(SELECT o FROM unnest(recorded) AS o WHERE o NOT LIKE 'fillfactor=%' ORDER BY o)
+      THEN
+        SELECT o INTO given FROM unnest(recorded) AS o WHERE o LIKE 'fillfactor=%';
+        EXECUTE format('ALTER TABLE %s %s', wanted::regclass,
+          CASE WHEN given IS NULL THEN 'RESET (fillfactor)' ELSE 'SET (' || given || ')' END);
+        RETURN;
+      END IF;
       IF options IS NOT NULL THEN
         EXECUTE format('ALTER TABLE %s RESET (%s)', wanted::regclass,
           (SELECT string_agg(split_part(option, '=', 1), ', ') FROM unnest(options) AS option));
       END IF;
       IF recorded IS NOT NULL THEN
-        EXECUTE format('ALTER TABLE %s SET (%s)', wanted::regclass, recorded);
+        EXECUTE format('ALTER TABLE %s SET (%s)', wanted::regclass,
+          array_to_string(recorded, ', '));
       END IF;
     END
     $f$;
 
-    -- Reverts chirrup_adopt: drops the table, or removes the additions to an adopted one.
+    -- Whether `chirrup_relax` took NOT NULL from a column. Older versions did not record it.
+    CREATE OR REPLACE FUNCTION chirrup_is_relaxed(wanted text, col name) RETURNS boolean
+    LANGUAGE sql STABLE AS $f$
+      SELECT EXISTS (SELECT FROM chirrup_adoptions
+          WHERE relation = wanted AND kind = 'not null' AND name = col)
+        AND (EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'relaxed' AND name = col)
+          OR wanted = 'chats' AND col = 'session_id'
+          OR col <> ALL (CASE wanted WHEN 'workspaces' THEN ARRAY['id', 'name']
+              WHEN 'chats' THEN ARRAY['id', 'workspace_id', 'role', 'content', 'created_at']
+              WHEN 'chat_sessions' THEN ARRAY['id', 'workspace_id']
+              WHEN 'system_settings' THEN ARRAY['key', 'value']
+              WHEN 'intents' THEN ARRAY['name', 'keyword']
+              ELSE ARRAY['object_id', 'object_type', 'payload'] END)
+            AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = wanted::regclass
+              AND attname = col AND NOT atthasdef AND attidentity = ''))
+    $f$;
+
+    -- Reverts chirrup_adopt: drops the table, or removes the additions to an adopted one. What the
+    -- application has added, changed or dropped since then stays as it is.
     CREATE OR REPLACE FUNCTION chirrup_release(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
     DECLARE
       kept regclass := to_regclass(wanted);
@@ -268,27 +301,33 @@ enum Adoption {
       END IF;
       FOR item IN
         SELECT format('DROP POLICY %I ON %s', polname, kept) AS command
-          FROM pg_policy WHERE polrelid = kept AND NOT EXISTS (SELECT FROM chirrup_adoptions
-            WHERE relation = wanted AND kind = 'policy' AND name = polname)
+          FROM pg_policy WHERE polrelid = kept AND chirrup_is_given(wanted, 'policy', polname)
+            AND NOT EXISTS (SELECT FROM chirrup_adoptions
+              WHERE relation = wanted AND kind = 'policy' AND name = polname)
         UNION ALL SELECT format('DROP TRIGGER %I ON %s', tgname, kept)
           FROM pg_trigger WHERE tgrelid = kept AND NOT tgisinternal
+            AND chirrup_is_given(wanted, 'trigger', tgname)
             AND NOT EXISTS (SELECT FROM chirrup_adoptions
               WHERE relation = wanted AND kind = 'trigger' AND name = tgname)
         UNION ALL SELECT format('ALTER TABLE %s DROP CONSTRAINT %I CASCADE', kept, conname)
-          FROM pg_constraint WHERE conrelid = kept AND NOT EXISTS (SELECT FROM chirrup_adoptions
-            WHERE relation = wanted AND kind = 'constraint' AND name = conname
+          FROM pg_constraint WHERE conrelid = kept
+            AND chirrup_is_given(wanted, 'constraint', conname)
+            AND NOT EXISTS (SELECT FROM chirrup_adoptions
+              WHERE relation = wanted AND kind = 'constraint' AND name = conname
               AND definition = pg_get_constraintdef(pg_constraint.oid))
       LOOP EXECUTE item.command; END LOOP;
       PERFORM chirrup_quiet(wanted);
       FOR item IN
         SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-        WHERE indrelid = kept AND NOT EXISTS (SELECT FROM chirrup_adoptions
-          WHERE relation = wanted AND kind = 'index' AND name = relname
+        WHERE indrelid = kept AND chirrup_is_given(wanted, 'index', relname)
+          AND NOT EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'index' AND name = relname
             AND definition = pg_get_indexdef(indexrelid))
       LOOP EXECUTE format('DROP INDEX %I', item.name); END LOOP;
       FOR item IN
         SELECT attname AS name FROM pg_attribute
         WHERE attrelid = kept AND attnum > 0 AND NOT attisdropped
+          AND chirrup_is_given(wanted, 'column', attname)
           AND NOT EXISTS (SELECT FROM chirrup_adoptions
             WHERE relation = wanted AND kind = 'column' AND name = attname)
       LOOP EXECUTE format('ALTER TABLE %s DROP COLUMN %I', kept, item.name); END LOOP;
@@ -296,6 +335,10 @@ enum Adoption {
       FOR item IN
         SELECT a.*, definition LIKE 'FOREIGN KEY%' AND definition NOT LIKE '%NOT VALID' AS is_late
         FROM chirrup_adoptions a WHERE relation = wanted AND kind = 'constraint'
+          -- Those that migrations drop. The application has dropped others.
+          AND (chirrup_is_given(wanted, 'constraint', name)
+            OR definition ~ '^FOREIGN KEY \\([^)]*\\m(user_id|session_id)\\M'
+            OR definition ~ '^CHECK .*\\mrole\\M')
           AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = kept AND conname = a.name)
         ORDER BY a.definition LIKE 'FOREIGN KEY%', a.name
       LOOP
@@ -308,6 +351,7 @@ enum Adoption {
       END LOOP;
       FOR item IN
         SELECT name, definition FROM chirrup_adoptions a WHERE relation = wanted AND kind = 'index'
+          AND chirrup_is_given(wanted, 'index', name)
           AND to_regclass(format('%I.%I', current_schema(), name)) IS NULL
           AND NOT EXISTS (SELECT FROM chirrup_adoptions
             WHERE relation = wanted AND kind = 'constraint' AND name = a.name)
@@ -316,29 +360,38 @@ enum Adoption {
       FOR item IN
         SELECT attname AS name FROM pg_attribute JOIN chirrup_adoptions ON name = attname
         WHERE attrelid = kept AND NOT attnotnull AND relation = wanted AND kind = 'not null'
+          AND chirrup_is_relaxed(wanted, attname)
       LOOP
         EXECUTE format('DELETE FROM %s WHERE %I IS NULL', kept, item.name);
         EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', kept, item.name);
       END LOOP;
       FOR item IN
         SELECT attname AS name FROM pg_attribute
-        WHERE attrelid = kept AND attnum > 0 AND NOT attisdropped AND attnotnull
+        WHERE attrelid = kept AND wanted = 'chats' AND attname = 'session_id' AND attnotnull
           AND NOT EXISTS (SELECT FROM chirrup_adoptions
             WHERE relation = wanted AND kind = 'not null' AND name = attname)
       LOOP
         EXECUTE format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', kept, item.name);
       END LOOP;
       FOR item IN
-        SELECT * FROM chirrup_adoptions WHERE relation = wanted
-          AND kind IN ('column', 'found', 'constraint comment', 'index comment')
-      LOOP
-        EXECUTE CASE item.kind
-          WHEN 'found' THEN format('COMMENT ON TABLE %s IS %L', kept, item.definition)
-          WHEN 'constraint comment' THEN
-            format('COMMENT ON CONSTRAINT %I ON %s IS %L', item.name, kept, item.definition)
-          WHEN 'index comment' THEN format('COMMENT ON INDEX %I IS %L', item.name, item.definition)
-          ELSE format('COMMENT ON COLUMN %s.%I IS %L', kept, item.name, item.definition) END;
-      END LOOP;
+        SELECT format('COMMENT ON TABLE %s IS %L', kept, definition) AS command
+          FROM chirrup_adoptions
+          WHERE relation = wanted AND kind = 'found' AND wanted = 'chat_sessions'
+        UNION ALL SELECT format('COMMENT ON COLUMN %s.%I IS %L', kept, name, definition)
+          FROM chirrup_adoptions JOIN pg_attribute ON attrelid = kept AND attname = name
+            AND NOT attisdropped
+          WHERE relation = wanted AND kind = 'column' AND chirrup_is_given(wanted, kind, name)
+            AND name NOT IN ('content', 'created_at', 'updated_at', 'title', 'name')
+        UNION ALL SELECT format('COMMENT ON CONSTRAINT %I ON %s IS %L', name, kept, definition)
+          FROM chirrup_adoptions JOIN pg_constraint c ON conrelid = kept AND conname = name
+          WHERE relation = wanted AND kind = 'constraint comment'
+            AND obj_description(c.oid, 'pg_constraint') IS NULL
+        UNION ALL SELECT format('COMMENT ON INDEX %I IS %L', name, definition)
+          FROM chirrup_adoptions JOIN pg_class c ON relname = name
+            AND relnamespace = quote_ident(current_schema())::regnamespace
+          WHERE relation = wanted AND kind = 'index comment'
+            AND obj_description(c.oid, 'pg_class') IS NULL
+      LOOP EXECUTE item.command; END LOOP;
       IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = wanted
           AND kind = 'row security' AND definition = 'false') THEN
         EXECUTE format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', kept);

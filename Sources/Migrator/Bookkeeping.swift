@@ -46,7 +46,8 @@ enum Bookkeeping {
     DROP FUNCTION IF EXISTS chirrup_adopt(text), chirrup_expect(text, text, text[]),
       chirrup_release(text), chirrup_relax(text, text[]), chirrup_yield(text, text, text),
       chirrup_touch(text, text), chirrup_quiet(text), chirrup_loud(text), chirrup_seal(text),
-      chirrup_readmit(text), chirrup_reset_options(text);
+      chirrup_readmit(text), chirrup_reset_options(text),
+      chirrup_is_relaxed(text, name), chirrup_is_given(text, text, text);
     DROP TABLE IF EXISTS chirrup_adoptions, chirrup_begun, chirrup_migrations;
     """
 }

@@ -110,7 +110,7 @@ public struct DatabaseRoles {
           AND polroles = ARRAY[to_regrole('chirrup_gateway')::oid]
           AND pg_get_expr(polqual, polrelid) = 'true') AS has_policy
       FROM pg_class c
-      WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+      WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p')
         AND NOT relispartition
         AND (relname = ANY (string_to_array($1, ',')) OR relname LIKE 'chirrup\\_%')
         AND relname NOT IN ('chirrup_migrations', 'chirrup_begun', 'chirrup_adoptions',
@@ -186,7 +186,7 @@ public struct DatabaseRoles {
   private static let rightsOfRoles: StaticString = """
     WITH tables AS (
       SELECT oid, relname, relacl FROM pg_class
-      WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+      WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p')
         AND NOT relispartition
         AND (relname = ANY (string_to_array($1, ',')) OR relname LIKE 'chirrup\\_%')
     ), granted AS (
@@ -225,7 +225,8 @@ public struct DatabaseRoles {
     UNION ALL
     SELECT DISTINCT format('%s has default privileges on new tables', grantee::regrole)
     FROM pg_default_acl, aclexplode(defaclacl)
-    WHERE defaclobjtype = 'r' AND defaclnamespace IN (0, current_schema()::regnamespace)
+    WHERE defaclobjtype = 'r'
+      AND defaclnamespace IN (0, quote_ident(current_schema())::regnamespace)
       AND grantee IN (to_regrole('chirrup_gateway'), to_regrole('chirrup_reader'))
     """
 

@@ -13,7 +13,7 @@ public struct IndexFaults {
       Query(
         """
         SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-        WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace
+        WHERE NOT i.indisvalid AND c.relnamespace = quote_ident(current_schema())::regnamespace
         ORDER BY 1
         """))
     return (0..<rows.count).compactMap { rows.text($0, 0) }

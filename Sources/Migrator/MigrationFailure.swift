@@ -16,6 +16,8 @@ public enum MigrationFailure: Error, Sendable, Equatable {
   case noSuchRevision(String)
   /// The database has objects or rows that Chirrup cannot adopt without harm.
   case notAdoptable([PreflightFinding])
+  /// Objects of the application refer to what `down` would take away.
+  case isNeeded([PreflightFinding])
   /// The schema of the database is not that of the revision that `stamp` should record.
   case schemaDiffers(revision: String, [SchemaDifference])
   /// `down` would take away what these gateways need.
@@ -47,7 +49,7 @@ public enum MigrationFailure: Error, Sendable, Equatable {
         + "these migrations with it (chirrup migrate down)"
     case .strayRevisions, .gap: "chirrup migrate repair"
     case .noSuchRevision: "chirrup migrate status"
-    case .notAdoptable: "run the statements above, or as they say, then run it again"
+    case .notAdoptable, .isNeeded: "run the statements above, or as they say, then run it again"
     case .pooled:
       "set database_direct_url (CHIRRUP_DATABASE_DIRECT_URL) to the URL of PostgreSQL itself, or "
         + "run chirrup migrate up --database-url with it"
@@ -90,6 +92,11 @@ extension MigrationFailure: CustomStringConvertible {
       return "there is no migration \(revision)"
     case .notAdoptable(let findings):
       return "this database cannot be adopted as it is; nothing was changed\n"
+        + findings.map { "  " + $0.description.replacing("\n", with: "\n  ") }
+        .joined(separator: "\n")
+    case .isNeeded(let findings):
+      return "the application has made what needs Chirrup's tables and columns; nothing was "
+        + "changed\n"
         + findings.map { "  " + $0.description.replacing("\n", with: "\n  ") }
         .joined(separator: "\n")
     case .schemaDiffers(let revision, let differences):

@@ -187,6 +187,8 @@ public struct Migrator {
       let running = try gateways()
       guard running.isEmpty else { throw .gatewaysRun(running) }
       try prepareBookkeeping()
+      let dependents = try Dependents(migrator: self).find(on: migrations)
+      guard dependents.isEmpty else { throw .isNeeded(dependents) }
       for (index, migration) in migrations.enumerated() {
         try revert(migration, number: index + 1, of: migrations.count, report)
       }

@@ -61,7 +61,8 @@ struct DefinitionSnapshot {
   /// The second column names the tables whose rows a migration may change.
   private static let everyDefinition: StaticString = """
     WITH relations AS (SELECT c.* FROM pg_class c
-      WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'S'))
+      WHERE relnamespace = quote_ident(current_schema())::regnamespace
+        AND relkind IN ('r', 'p', 'v', 'S'))
     SELECT concat_ws(' ', 'relation', r.oid::regclass, relkind::text, relowner::regrole,
       relrowsecurity, relforcerowsecurity, (SELECT array_agg(a::text ORDER BY a::text)
         FROM unnest(coalesce(relacl, acldefault(
@@ -95,7 +96,7 @@ struct DefinitionSnapshot {
       (SELECT array_agg(a::text ORDER BY a::text) FROM unnest(coalesce(proacl,
         acldefault('f', proowner))) AS a),
       md5(concat(prosrc, proconfig::text, prosecdef))), NULL
-    FROM pg_proc p WHERE pronamespace = current_schema()::regnamespace
+    FROM pg_proc p WHERE pronamespace = quote_ident(current_schema())::regnamespace
     UNION ALL
     SELECT concat_ws(' ', 'event trigger', evtname, evtevent, evttags, evtfoid::regproc,
       evtenabled::text), NULL

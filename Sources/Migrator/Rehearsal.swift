@@ -57,12 +57,15 @@ extension Migrator {
       try execute("SET LOCAL statement_timeout = \(Rehearsal.Recorded.milliseconds)")
       try recorded.prepare(statements, &rehearsal.recorded)
       try execute("SET LOCAL statement_timeout = 0")
+      let functions = ApplicationFunctions(migrator: self)
+      let invalid = try functions.invalid().map(\.statement)
       if isFirst { try DefinitionSnapshot.holdWriters(self) }
       let before = isFirst ? try DefinitionSnapshot(self) : nil
       try apply(migrations, into: &rehearsal, report)
       guard migrations.last?.revision == chain.head else { return rehearsal }
       try reverting { () throws(MigrationFailure) in
         rehearsal.broken += try recorded.broken()
+        rehearsal.broken += try functions.invalid().filter { !invalid.contains($0.statement) }
         try tryStatements(of: application, into: &rehearsal)
       }
       guard let before else { return rehearsal }
@@ -131,7 +134,7 @@ extension Migrator {
   }
 
   /// Runs a statement; its failure does not end the transaction.
-  private func attempt(_ statement: String) throws(MigrationFailure) -> Rehearsal.Broken? {
+  func attempt(_ statement: String) throws(MigrationFailure) -> Rehearsal.Broken? {
     try execute("SAVEPOINT chirrup_rehearsal")
     do throws(MigrationFailure) {
       try execute(statement)

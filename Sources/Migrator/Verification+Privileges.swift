@@ -39,7 +39,8 @@ extension Migrator {
     created AS (
       SELECT c.oid, c.relname, c.relowner, c.relacl, c.relrowsecurity, EXISTS (
         SELECT FROM chirrup_adoptions WHERE relation = relname AND kind = 'found') AS is_found
-      FROM pg_class c WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+      FROM pg_class c
+      WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p')
         AND (relname = ANY (string_to_array($1, ',')) OR relname LIKE 'chirrup\\_%')
     ), granted AS (
       SELECT oid, relname, relowner, is_found, relrowsecurity, grantee, privilege_type, NULL AS col
@@ -76,7 +77,7 @@ extension Migrator {
     WITH granted AS (
       SELECT 'executes' AS act, proname::text AS name, proowner AS owner, grantee
       FROM pg_proc CROSS JOIN LATERAL aclexplode(coalesce(proacl, acldefault('f', proowner)))
-      WHERE pronamespace = current_schema()::regnamespace AND prosecdef
+      WHERE pronamespace = quote_ident(current_schema())::regnamespace AND prosecdef
         AND proname LIKE 'chirrup\\_%'
         AND EXISTS (SELECT FROM chirrup_migrations WHERE revision LIKE '%\\_bind\\_roles')
       UNION ALL
@@ -87,7 +88,7 @@ extension Migrator {
       JOIN pg_class t ON t.oid = d.refobjid
       CROSS JOIN LATERAL aclexplode(s.relacl)
       WHERE s.relkind = 'S' AND privilege_type IN ('USAGE', 'UPDATE')
-        AND t.relnamespace = current_schema()::regnamespace
+        AND t.relnamespace = quote_ident(current_schema())::regnamespace
         AND t.relname = ANY (string_to_array($1, ','))
         AND NOT EXISTS (SELECT FROM chirrup_adoptions WHERE relation = t.relname AND kind = 'found')
     )

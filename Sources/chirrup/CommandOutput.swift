@@ -107,8 +107,10 @@ final class CommandOutput {
           ("sqlstate", .text(refusal.state.code)),
         ]
       }
-      if case .notAdoptable(let findings) = failure {
+      switch failure {
+      case .notAdoptable(let findings), .isNeeded(let findings):
         members.append(("findings", .list(findings.map(\.description))))
+      default: break
       }
       members.append(("mend", failure.remedy.map { .text($0) } ?? .null))
     }

@@ -127,10 +127,15 @@ extension MigrateCommand {
     func run() throws {
       let output = CommandOutput(json: json)
       var files: [(name: String, text: String)] = []
-      for folder in folder {
-        for name in try TextFile.names(in: folder) where name.hasSuffix(".sql") {
-          files.append((name, try TextFile.read(folder + "/" + name)))
+      do {
+        for folder in folder {
+          for name in try TextFile.names(in: folder) where name.hasSuffix(".sql") {
+            files.append((name, try TextFile.read(folder + "/" + name)))
+          }
         }
+      } catch {
+        output.report(error, code: .failure)
+        throw ExitCode.failure
       }
       let faults = folder.isEmpty ? Migrator.check() : Migrator.check(files)
       for fault in faults {

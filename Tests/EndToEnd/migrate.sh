@@ -68,5 +68,20 @@ printf -- '-- a\n-- parent: none\n-- down\n' >"$work/files/20260101_a.sql"
 printf -- '-- b\n-- parent: 20269999_lost\n-- down\n' >"$work/files/20260102_b.sql"
 check "check finds an orphan: 1" exits 1 "$chirrup" migrate check --folder "$work/files"
 check "check of the built-in migrations: 0" exits 0 "$chirrup" migrate check
+check "check of a folder that is missing: 1" exits 1 "$chirrup" migrate check --folder "$work/no" --json
+is_json() { "$python" -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$work/out"; }
+check "... as a line of JSON" is_json
+check "... with the exit code" grep -q '"exit_code":1' "$work/out"
+
+# Each line of each command is one object.
+for command in plan status verify repair finish up; do
+  check "$command --json: 0" exits 0 migrate $command --json
+  check "... in JSON" is_json
+done
+sql -c 'CREATE VIEW app_numbers AS SELECT seq FROM chats' >/dev/null
+check "down while a view of the application needs a column: 1" exits 1 migrate down --to none --yes --json
+check "... in JSON, with the statement that drops it" grep -q 'DROP VIEW app_numbers;' "$work/out"
+check "... and nothing is changed" exits 0 migrate verify
+sql -c 'DROP VIEW app_numbers' >/dev/null
 check "down --yes restores the old schema" exits 0 migrate down --to none --yes
 check "... without Chirrup's tables" test "$(sql -c "SELECT count(*) FROM pg_class WHERE relname LIKE 'chirrup%'")" = 0

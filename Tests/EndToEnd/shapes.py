@@ -107,9 +107,9 @@ class World:
             self.psql(shape.name, "-f", shape.script, role=user)
             if self.is_owner:
                 self.psql("postgres", script=f"ALTER ROLE {role} NOSUPERUSER; GRANT chirrup_reader, chirrup_gateway TO {role};")
-                # Supabase's role postgres is no superuser, and a member of the three.
+                # Supabase's role postgres is no superuser, and a member of its three.
                 for name in self.psql("postgres", script="""SELECT rolname FROM pg_roles
-                  WHERE rolname IN ('anon', 'authenticated', 'service_role');""").split():
+                  WHERE rolname IN ('anon', 'authenticated', 'service_role', 'shapes_app');""").split():
                     self.psql("postgres", script=f"GRANT {name} TO {role};")
         if shape.schema:
             self.schemas[shape.name] = shape.schema

@@ -1,6 +1,6 @@
 -- Workspaces (the tenants) and the people in them: operators, their memberships, visitors.
 -- parent: none
--- was: 31a134a11bc90902 4a534d1915d4c50e
+-- was: 31a134a11bc90902 4a534d1915d4c50e 65b4ae2550b570c8
 -- loses: every operator and visitor, and every workspace except those that another application made
 --
 -- A `workspaces` table of an older application is adopted: it keeps its columns and rows, and gets what the
@@ -111,7 +111,7 @@ DECLARE
   ours regprocedure;
 BEGIN
   FOR ours IN
-    SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+    SELECT oid FROM pg_proc WHERE pronamespace = quote_ident(current_schema())::regnamespace
       AND proname IN ('update_updated_at', 'chirrup_updated_at')
       AND obj_description(oid, 'pg_proc') = 'Made by Chirrup: keeps updated_at.'
   LOOP EXECUTE format('DROP FUNCTION %s', ours); END LOOP;

@@ -1,6 +1,6 @@
 -- Row security on every table, forced on the owner too; the gateway's role owns nothing, analysts read one workspace.
 -- parent: 20261218_describe_logins
--- was: be95b01ebd902dce
+-- was: be95b01ebd902dce 5ab038c599bd56b4
 -- locks: chats, chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 -- loses: which workspace each analyst's login may read
 --
@@ -57,7 +57,7 @@ BEGIN
   FOR item IN
     SELECT DISTINCT p.oid::regprocedure AS name, grantee
     FROM pg_proc p CROSS JOIN LATERAL aclexplode(coalesce(proacl, acldefault('f', proowner)))
-    WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'chirrup\_%' AND prosecdef
+    WHERE pronamespace = quote_ident(current_schema())::regnamespace AND proname LIKE 'chirrup\_%' AND prosecdef
       AND grantee <> proowner
   LOOP
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', item.name,
@@ -162,7 +162,7 @@ BEGIN
     SELECT role, string_agg(relname, ', ' ORDER BY relname) AS tables FROM (
       SELECT DISTINCT grantee::regrole::text AS role, relname
       FROM pg_class c, aclexplode(relacl) AS acl JOIN pg_roles r ON r.oid = acl.grantee
-      WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relrowsecurity
+      WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p') AND NOT relrowsecurity
         AND privilege_type = 'SELECT' AND NOT rolsuper AND NOT rolbypassrls AND rolname NOT LIKE 'chirrup\_%'
         AND NOT pg_has_role(r.oid, relowner, 'USAGE')
         AND relname IN ('operators', 'memberships', 'visitors', 'read_marks', 'friend_events', 'chat_analytics',
@@ -226,7 +226,7 @@ BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO chirrup_gateway', current_schema());
   END IF;
   FOR item IN
-    SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE pronamespace = current_schema()::regnamespace
+    SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE pronamespace = quote_ident(current_schema())::regnamespace
       AND proname LIKE 'chirrup\_%' AND NOT prosecdef AND NOT has_function_privilege('chirrup_gateway', oid, 'EXECUTE')
   LOOP EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO chirrup_gateway', item.name); END LOOP;
 END
@@ -242,38 +242,38 @@ BEGIN
   FOR item IN
     SELECT format('DROP POLICY %I ON %s', polname, polrelid::regclass) AS command, 1 AS place
     FROM pg_policy JOIN pg_class c ON c.oid = polrelid
-    WHERE relnamespace = current_schema()::regnamespace
+    WHERE relnamespace = quote_ident(current_schema())::regnamespace
       AND polname IN ('chirrup_gateway', 'chirrup_reader', 'chirrup_application')
     UNION ALL
     SELECT format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY', c.oid::regclass), 2
     FROM pg_class c
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+    WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p')
       AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'chirrup_gateway')
       AND NOT EXISTS (SELECT FROM chirrup_adoptions WHERE relation = relname AND kind = 'found')
     UNION ALL
     SELECT format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', c.oid::regclass), 2
     FROM pg_class c
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+    WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p')
       AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'chirrup_gateway')
       AND relname NOT IN ('chats', 'chat_sessions') AND NOT EXISTS (SELECT FROM chirrup_adoptions
         WHERE relation = relname AND kind = 'row security' AND definition = 'true')
     UNION ALL
     SELECT format('REVOKE ALL ON %s FROM chirrup_gateway', c.oid::regclass), 3
     FROM pg_class c, aclexplode(relacl) AS acl
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+    WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p')
       AND acl.grantee = to_regrole('chirrup_gateway')
     UNION
     SELECT format('REVOKE EXECUTE ON FUNCTION %s FROM chirrup_gateway', p.oid::regprocedure), 3
     FROM pg_proc p, aclexplode(proacl) AS acl
-    WHERE pronamespace = current_schema()::regnamespace AND acl.grantee = to_regrole('chirrup_gateway')
+    WHERE pronamespace = quote_ident(current_schema())::regnamespace AND acl.grantee = to_regrole('chirrup_gateway')
     UNION ALL
     SELECT format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', p.oid::regprocedure), 3
     FROM pg_proc p
-    WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'chirrup\_%' AND prosecdef
+    WHERE pronamespace = quote_ident(current_schema())::regnamespace AND proname LIKE 'chirrup\_%' AND prosecdef
     UNION ALL
     SELECT format('REVOKE USAGE ON SCHEMA %I FROM chirrup_gateway', nspname), 3
     FROM pg_namespace, aclexplode(nspacl) AS acl
-    WHERE oid = current_schema()::regnamespace AND acl.grantee = to_regrole('chirrup_gateway')
+    WHERE oid = quote_ident(current_schema())::regnamespace AND acl.grantee = to_regrole('chirrup_gateway')
     ORDER BY place
   LOOP EXECUTE item.command; END LOOP;
   IF to_regrole('chirrup_reader') IS NOT NULL THEN

@@ -1,6 +1,7 @@
 -- Beside an older application: statements that would take away what the gateway needs are refused, messages that the
 -- application deletes are counted, and sessions that its messages open are on record as Chirrup's.
 -- parent: 20261227_oidc
+-- was: 061abcb8bd8db01a
 -- locks: chats, chat_sessions
 -- loses: how many messages of each session the older application has deleted
 
@@ -73,7 +74,7 @@ BEGIN
   FOR item IN
     SELECT p.oid::regprocedure AS name, grantee
     FROM pg_proc p CROSS JOIN LATERAL aclexplode(coalesce(proacl, acldefault('f', proowner)))
-    WHERE pronamespace = current_schema()::regnamespace AND grantee <> proowner
+    WHERE pronamespace = quote_ident(current_schema())::regnamespace AND grantee <> proowner
       AND proname IN ('chirrup_note_deletions', 'chirrup_number_message')
   LOOP
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', item.name,
@@ -109,7 +110,7 @@ DECLARE
 BEGIN
   IF NOT EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chats' AND kind = 'found') THEN RETURN; END IF;
   WITH tables AS (
-    SELECT oid, relname::text AS relation FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+    SELECT oid, relname::text AS relation FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
       AND relname IN ('workspaces', 'chats', 'chat_sessions')
   ), parts (kind, relation, name, definition, class, id, place) AS (
     SELECT 'column', relation, attname::text, NULL, 'pg_class'::regclass, oid, attnum::int
@@ -125,7 +126,7 @@ BEGIN
   )
   SELECT array_agg(identity ORDER BY identity) INTO needed FROM (
     SELECT o.identity FROM pg_class c CROSS JOIN LATERAL pg_identify_object('pg_class'::regclass, c.oid, 0) AS o
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'v')
+    WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'v')
       AND (relname IN ('workspaces', 'chats', 'chat_sessions') OR relname LIKE 'chirrup\_%')
     UNION ALL
     SELECT o.identity FROM parts p CROSS JOIN LATERAL pg_identify_object(class, id, place) AS o

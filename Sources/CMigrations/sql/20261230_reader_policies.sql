@@ -1,6 +1,7 @@
 -- A statement of the gateway has one policy, its constant one: those of the readers bind chirrup_reader alone, and
 -- chirrup_gateway no longer inherits that role.
 -- parent: 20261229_gateways
+-- was: ba83c4d61d9be49a
 -- compatible: 20261229_gateways
 -- locks: chats, chat_sessions IN ACCESS EXCLUSIVE MODE
 -- loses: nothing
@@ -41,7 +42,7 @@ DECLARE
 BEGIN
   IF to_regrole('chirrup_gateway') IS NULL OR to_regrole('chirrup_reader') IS NULL THEN RETURN; END IF;
   IF EXISTS (SELECT FROM pg_namespace, aclexplode(nspacl) AS acl
-      WHERE oid = current_schema()::regnamespace AND acl.grantee = to_regrole('chirrup_reader')) THEN
+      WHERE oid = quote_ident(current_schema())::regnamespace AND acl.grantee = to_regrole('chirrup_reader')) THEN
     BEGIN
       EXECUTE format('GRANT USAGE ON SCHEMA %I TO chirrup_gateway', current_schema());
     EXCEPTION WHEN insufficient_privilege THEN NULL;

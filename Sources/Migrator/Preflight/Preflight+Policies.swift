@@ -25,6 +25,16 @@ extension Preflight {
     FROM adoptable t JOIN pg_policy ON polrelid = t.oid AND polpermissive AND polcmd IN ('r', '*')
     WHERE polroles = '{0}' AND t.relation IN ('chats', 'chat_sessions')
       AND polname !~ ('^' || t.relation || '_(select|insert|update|delete)$')
+    UNION ALL
+    SELECT t.relation, polname, 'calls ' || p.oid::regprocedure || ', which not all roles may',
+      NULL, NULL, 'Chirrup''s roles get EXECUTE on it until `down`',
+      format('ALTER POLICY %I ON %I TO …;', polname, t.relation), false
+    FROM adoptable t JOIN pg_policy l ON polrelid = t.oid AND polroles = '{0}'
+    JOIN pg_depend d ON d.classid = 'pg_policy'::regclass AND d.objid = l.oid
+      AND d.refclassid = 'pg_proc'::regclass
+    JOIN pg_proc p ON p.oid = d.refobjid
+    WHERE NOT EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner)))
+      WHERE grantee = 0)
     """
 
   /// Roles of the application that read or change the tables that are adopted.
@@ -36,8 +46,10 @@ extension Preflight {
       format('REVOKE %s ON %I FROM %s;', privileges, relation, name), false
     FROM (SELECT relation, relrowsecurity, coalesce(bool_or(rolbypassrls), false) AS bypasses,
         CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS name,
-        string_agg(privilege_type, ', ' ORDER BY privilege_type) AS privileges
-      FROM adoptable CROSS JOIN LATERAL aclexplode(relacl)
+        string_agg(DISTINCT privilege_type, ', ' ORDER BY privilege_type) AS privileges
+      FROM adoptable CROSS JOIN LATERAL (SELECT * FROM aclexplode(relacl)
+        UNION ALL SELECT a.* FROM pg_attribute, aclexplode(attacl) AS a
+          WHERE attrelid = adoptable.oid) AS acl
       LEFT JOIN pg_roles r ON r.oid = grantee
       WHERE grantee <> relowner
         AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
@@ -72,7 +84,7 @@ extension Preflight {
         ELSE grantee::regrole::text END, ', ') AS names
       FROM pg_default_acl d, aclexplode(d.defaclacl)
       WHERE d.defaclrole = current_user::regrole AND grantee <> d.defaclrole
-        AND d.defaclnamespace IN (0, current_schema()::regnamespace)
+        AND d.defaclnamespace IN (0, quote_ident(current_schema())::regnamespace)
       GROUP BY defaclobjtype) AS d
     JOIN (VALUES ('r', 'table', 'they are revoked on the tables that Chirrup creates'),
       ('S', 'sequence', 'they are revoked on the sequences of Chirrup''s tables'),

@@ -45,7 +45,8 @@ extension Preflight {
     FROM pg_namespace n
     WHERE (SELECT source FROM pg_settings WHERE name = 'search_path') = 'default'
       AND nspname <> current_schema() AND has_schema_privilege(n.oid, 'USAGE')
-      AND NOT EXISTS (SELECT FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_class
+        WHERE relnamespace = quote_ident(current_schema())::regnamespace
         AND relname IN ('workspaces', 'chats'))
       AND (SELECT count(*) FROM pg_class WHERE relnamespace = n.oid
         AND relname IN ('workspaces', 'chats') AND relkind IN ('r', 'p', 'v')) = 2

@@ -49,8 +49,9 @@ extension Preflight {
     SELECT p.oid::regprocedure::text, '', 'exists and is not Chirrup''s', NULL, NULL,
       'Chirrup creates functions of such names', format('ALTER FUNCTION %s RENAME TO app_…;',
         p.oid::regprocedure), true
-    FROM pg_proc p WHERE pronamespace = current_schema()::regnamespace
+    FROM pg_proc p WHERE pronamespace = quote_ident(current_schema())::regnamespace
       AND proname LIKE 'chirrup\\_%' AND NOT EXISTS (SELECT FROM pg_class
-        WHERE relnamespace = current_schema()::regnamespace AND relname = 'chirrup_adoptions')
+        WHERE relnamespace = quote_ident(current_schema())::regnamespace
+          AND relname = 'chirrup_adoptions')
     """
 }

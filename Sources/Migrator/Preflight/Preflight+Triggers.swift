@@ -6,18 +6,20 @@ extension Preflight {
       'Chirrup creates a trigger of this name',
       format('ALTER TRIGGER %I ON %I RENAME TO app_%1$s;', tgname, t.relation), true
     FROM adoptable t JOIN pg_trigger ON tgrelid = t.oid AND NOT tgisinternal
-    WHERE tgname IN ('chats_number_message', 'chats_outbox', 'chat_sessions_outbox',
-      'chat_sessions_count_closed', 'chat_sessions_count_inserted', 'chat_sessions_count_deleted',
-      'chat_sessions_figures', 'chat_sessions_message_figures', 'chat_sessions_new_figures',
-      'chat_sessions_note_deletion', 'chat_sessions_note_title')
+    WHERE tgname IN (\(AdoptedNames.list(AdoptedNames.triggers)))
       OR tgname = 'chirrup_' || t.relation || '_updated_at'
     UNION ALL
     SELECT t.relation, tgname, 'is a trigger of the owner''s', NULL, NULL, CASE
       WHEN tgname = t.relation || '_updated_at' THEN
         'it stays; Chirrup''s has the name chirrup_' || tgname
-      ELSE 'it stays, does not fire while messages move, and fires for messages of the gateway' END,
-      format('ALTER TABLE %I DISABLE TRIGGER %I;', t.relation, tgname), false
+      ELSE 'it stays, does not fire while messages move, and fires for messages of the gateway'
+        || CASE WHEN prosecdef THEN '' ELSE ', with the privileges of the gateway''s login' END END,
+      CASE WHEN prosecdef THEN format('ALTER TABLE %I DISABLE TRIGGER %I;', t.relation, tgname)
+        ELSE format('ALTER FUNCTION %s SECURITY DEFINER; (if it needs what the gateway''s login '
+          'may not) or: ALTER TABLE %I DISABLE TRIGGER %I;', p.oid::regprocedure, t.relation, tgname)
+        END, false
     FROM adoptable t JOIN pg_trigger ON tgrelid = t.oid AND NOT tgisinternal AND tgenabled <> 'D'
+    JOIN pg_proc p ON p.oid = tgfoid
     WHERE t.relation IN ('chats', 'chat_sessions') OR tgname = t.relation || '_updated_at'
     UNION ALL
     SELECT 'update_updated_at()', '', 'does something else than to set updated_at', NULL, NULL,

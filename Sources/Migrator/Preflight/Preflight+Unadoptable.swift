@@ -74,6 +74,7 @@ extension Preflight {
       AND relname IN ('workspaces', 'chats', 'chat_sessions') AND relkind IN ('r', 'p', 'v', 'm')
       AND (SELECT source FROM pg_settings WHERE name = 'search_path') NOT IN ('client', 'session')
       AND NOT EXISTS (SELECT FROM pg_class o
-        WHERE o.relnamespace = current_schema()::regnamespace AND o.relname = c.relname)
+        WHERE o.relnamespace = quote_ident(current_schema())::regnamespace
+          AND o.relname = c.relname)
     """
 }

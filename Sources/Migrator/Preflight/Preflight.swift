@@ -44,7 +44,10 @@ extension Migrator {
   private func relations() throws(MigrationFailure) -> Set<String> {
     let rows = try run(
       Query(
-        "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace"))
+        """
+        SELECT relname::text FROM pg_class
+        WHERE relnamespace = quote_ident(current_schema())::regnamespace
+        """))
     return Set((0..<rows.count).compactMap { rows.text($0, 0) })
   }
 
@@ -101,7 +104,8 @@ struct Preflight {
   static let definitions = [
     tables, takenNames, takenIndexes, columns, demands, keys, constraints, triggers, policies,
     privileges, grants,
-    fixedDemands, markedIndexes, rowTypes,
+    fixedDemands, markedIndexes, rowTypes, bound, replication, rowFunctions,
+    isolation,
   ]
   static let contents =
     [messagesWithoutValue, orphanMessages, lostSessions, unknownRoles, emptyContents]
@@ -137,15 +141,16 @@ struct Preflight {
       WITH known (relation, name, types, use) AS (VALUES \(Preflight.knownColumns)),
       adoptable AS (SELECT c.oid, c.relname::text AS relation, c.relkind, c.relowner,
           c.relpersistence, c.relrowsecurity, c.relforcerowsecurity, c.relacl
-        FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+        FROM pg_class c WHERE c.relnamespace = quote_ident(current_schema())::regnamespace
           AND c.relname = ANY (\(array(Preflight.adoptable.subtracting(onRecord))))),
       taken AS (SELECT c.oid, c.relname::text AS relation, c.relkind
-        FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND \(isFirst)
+        FROM pg_class c
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND \(isFirst)
           AND c.relkind NOT IN ('i', 'I', 't')
           AND (c.relname = ANY (\(array(created.subtracting(Preflight.adoptable))))
             OR c.relname LIKE 'chirrup\\_%')),
       taken_indexes AS (SELECT c.oid, c.relname::text AS name FROM pg_class c
-        WHERE c.relnamespace = current_schema()::regnamespace AND \(isFirst)
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND \(isFirst)
           AND c.relkind IN ('i', 'I') AND c.relname = ANY (\(array(indexes))))
       \(sql)
       """

@@ -18,7 +18,7 @@ extension DoctorCheck {
           SELECT format('autovacuum_enabled of %s', c.oid::regclass),
             format('ALTER TABLE %s RESET (autovacuum_enabled);', c.oid::regclass), 1
           FROM pg_class c
-          WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+          WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'r'
             AND EXISTS (SELECT FROM pg_options_to_table(reloptions)
               WHERE option_name = 'autovacuum_enabled' AND NOT option_value::boolean)
           ORDER BY 3, 1 LIMIT 20

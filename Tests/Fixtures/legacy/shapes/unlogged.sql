@@ -1,0 +1,3 @@
+-- expect: is not logged
+-- Messages that are not logged.
+ALTER TABLE chats SET UNLOGGED;
