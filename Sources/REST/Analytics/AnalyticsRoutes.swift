@@ -12,7 +12,7 @@ struct AnalyticsRoutes: RouteGroup {
   /// response says of when its figures are.
   static let countedMax: Int64 = 2_000
   /// How long a response waits for another count, in milliseconds.
-  private static let patience: Int64 = 2_000
+  private static let patience: Int64 = 500
   private static let operatorsMax = 500
 
   func showAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
