@@ -18,7 +18,7 @@ struct AnalyticsCommand: AsyncParsableCommand {
         """)
 
     /// Changes that one transaction counts, and how long it waits for another one in milliseconds.
-    private static let (changesMax, patience): (Int64, Int64) = (500, 10_000)
+    private static let (changesMax, patience): (Int64, Int64) = (2_000, 10_000)
 
     @OptionGroup var options: AdministrationOptions
 

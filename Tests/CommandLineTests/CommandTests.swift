@@ -211,11 +211,11 @@ import Testing
     try connection.execute(
       script: """
         INSERT INTO chat_analytics_pending (workspace_id, session_id)
-        SELECT workspace_id, id FROM chat_sessions, generate_series(1, 100)
+        SELECT workspace_id, id FROM chat_sessions, generate_series(1, 300)
         """)
     let pending = try connection.number("SELECT count(*) FROM chat_analytics_pending")
     // More than one transaction counts.
-    #expect(pending > 500)
+    #expect(pending > 2_000)
     let changes = try run("analytics", "count", "--json").objects()
     #expect(changes.first?["changes"] as? Int ?? 0 >= pending)
     #expect(try connection.number("SELECT count(*) FROM chat_analytics_pending") == 0)

@@ -15,8 +15,9 @@ import Synchronization
 final class Upkeep: Sendable {
   /// Steps of one task in a round.
   static let stepsMax = 8
-  /// Changes of conversations that one step counts.
-  static let countedMax: Int64 = 500
+  /// Changes of conversations that one step counts, in some 50 ms. A conversation with several of
+  /// them is counted once, so that smaller steps cost more: 500 nearly twice as much.
+  static let countedMax: Int64 = 2_000
   /// Conversations that one step erases.
   static let erasedMax: Int64 = 20
 
