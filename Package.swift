@@ -191,7 +191,7 @@ let package = Package(
       "DirectoryTests",
       [
         "DomainFixtures", "Conversations", "Directory", "Postgres", "OpenSSL", "Chat", "JSON",
-        "Primitives",
+        "Migrator", "Fixtures", "Primitives",
       ]),
     suite("OpenIDTests", ["OpenID", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     suite("AutomationTests", ["Automation", "Directory", "JSON", "Primitives"]),

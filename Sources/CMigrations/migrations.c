@@ -133,6 +133,10 @@ static const unsigned char upkeep_runs[] = {
 #embed "sql/20270205_upkeep_runs.sql"
 };
 
+static const unsigned char count_by_sets[] = {
+#embed "sql/20270120_count_by_sets.sql"
+};
+
 static const unsigned char seal_secrets[] = {
 #embed "sql/20261222_seal_secrets.sql"
 };
@@ -174,6 +178,7 @@ static const chirrup_migration table[] = {
   {"20261230_reader_policies", reader_policies, sizeof reader_policies},
   {"20270205_upkeep_runs", upkeep_runs, sizeof upkeep_runs},
   {"20270130_follow_application", follow_application, sizeof follow_application},
+  {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},
   {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},
   {"20261217_rotate_signing_keys", rotate_signing_keys, sizeof rotate_signing_keys},

@@ -1,8 +1,9 @@
 import Postgres
 public import Primitives
 
-/// The analytics of a workspace (`chat_analytics`) by day in its time zone. The migration
-/// 20261124_count_analytics explains how they are maintained without a scan.
+/// The analytics of a workspace (`chat_analytics`) by day in its time zone. The migrations
+/// 20261124_count_analytics and 20270120_count_by_sets explain how they are maintained without a
+/// scan.
 public enum Analytics {
   /// The figures of a day, of an operator, or of a whole range.
   public struct Figures: Sendable, Equatable {
@@ -17,12 +18,19 @@ public enum Analytics {
     static let timeColumns = 6
   }
 
-  /// Counts pending changes of at most `limit` conversations. Returns their number; nil while
-  /// another gateway counts.
-  public static func count(limit: Int) -> Statement<Int64?> {
-    Statement(Query("SELECT chirrup_count($1::bigint::integer)", [.int(Int64(limit))])) {
-      $0.isEmpty ? nil : $0.int(0, 0)
-    }
+  /// Whether a conversation has changed that is not counted yet.
+  public static let isPending = Statement(
+    Query("SELECT EXISTS (SELECT FROM chat_analytics_pending)")
+  ) { $0.isEmpty ? false : $0.bool(0, 0) ?? false }
+
+  /// Counts at most `limit` pending changes, the oldest first. Returns their number: fewer than the
+  /// limit are the last ones. Nil if another gateway counts for longer than `patience` ms.
+  public static func count(limit: Int64, patience: Int64 = 0) -> Statement<Int64?> {
+    Statement(
+      Query(
+        "SELECT chirrup_count($1::bigint::integer, $2::bigint::integer)",
+        [.int(limit), .int(patience)])
+    ) { $0.isEmpty ? nil : $0.int(0, 0) }
   }
 
   /// Recomputes all figures of a workspace; returns the number of conversations. Pending changes
@@ -39,14 +47,20 @@ public enum Analytics {
     ) { $0.isEmpty ? 0 : $0.int(0, 0) ?? 0 }
   }
 
-  /// Resolves a range of days; by default the last 30 days until today.
+  public typealias DayRange = (
+    from: String, to: String, days: Int64, timeZone: String, countedAt: WallTime?
+  )
+
+  /// Resolves a range of days; by default the last 30 days until today. `countedAt`: every change
+  /// until then is counted.
   public static func range(
     _ workspace: Identifier, from: String?, to: String?, now: WallTime
-  ) -> Statement<(from: String, to: String, days: Int64, timeZone: String)?> {
+  ) -> Statement<DayRange?> {
     Statement(
       Query(
         """
-        SELECT r.first::text, r.last::text, (r.last - r.first + 1)::bigint, z.name
+        SELECT r.first::text, r.last::text, (r.last - r.first + 1)::bigint, z.name, coalesce(
+          (SELECT noted_at FROM chat_analytics_pending ORDER BY id LIMIT 1), now())
         FROM (SELECT chirrup_time_zone($1::uuid) AS name OFFSET 0) AS z
         CROSS JOIN LATERAL (
           SELECT coalesce($3::text::date, greatest($2::text::date,
@@ -59,7 +73,7 @@ public enum Analytics {
       guard !rows.isEmpty, let from = rows.text(0, 0), let to = rows.text(0, 1),
         let days = rows.int(0, 2), let zone = rows.text(0, 3)
       else { return nil }
-      return (from, to, days, zone)
+      return (from, to, days, zone, rows.time(0, 4))
     }
   }
 

@@ -1,4 +1,5 @@
-/// `chirrup analytics`: computes the statistics again from the conversations.
+/// `chirrup analytics`: counts the conversations that have changed, or computes the statistics of
+/// all again.
 import ArgumentParser
 import Directory
 import Postgres
@@ -6,7 +7,41 @@ import Postgres
 struct AnalyticsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "analytics", abstract: "Maintain the statistics of conversations.",
-    subcommands: [Recompute.self])
+    subcommands: [Count.self, Recompute.self])
+
+  struct Count: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Count the conversations that have changed.",
+      discussion: """
+        Afterwards the tables of statistics are of now, for a report in SQL. A gateway does this \
+        once a minute, and before it shows statistics.
+        """)
+
+    /// Changes that one transaction counts, and how long it waits for another one in milliseconds.
+    private static let (changesMax, patience): (Int64, Int64) = (2_000, 10_000)
+
+    @OptionGroup var options: AdministrationOptions
+
+    func run() async throws {
+      try await options.runOnSchema { _, connection, output in
+        var changes: Int64 = 0
+        while true {
+          let counted = try connection.run(
+            Analytics.count(limit: Count.changesMax, patience: Count.patience))
+          guard let counted else {
+            throw CommandFailure(
+              """
+              Another count has run for 10 s, perhaps “chirrup analytics recompute”: try again \
+              when it has ended.
+              """)
+          }
+          changes += counted
+          if counted < Count.changesMax { break }
+        }
+        output.result("\(changes) changes counted", [("changes", .number(changes))])
+      }
+    }
+  }
 
   struct Recompute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

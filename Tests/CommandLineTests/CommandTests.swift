@@ -102,7 +102,8 @@ import Testing
     for arguments in [
       ["workspace", "create", "x"], ["retention", "--days", "1"], ["quarantine", "list"], ["epoch"],
       ["audit", "prune", "--days", "1"],
-      ["token", "visitor", "--workspace", "x"], ["analytics", "recompute"], ["demo-data"],
+      ["token", "visitor", "--workspace", "x"], ["analytics", "count"],
+      ["analytics", "recompute"], ["demo-data"],
       ["operator", "disable", "--email", "a@b"],
     ] {
       let refused = try CommandTests.run(arguments, on: empty)
@@ -203,9 +204,21 @@ import Testing
     #expect(Set(tokens.compactMap { $0["session"] as? String }).count == 3)
   }
 
-  @Test("generated conversations are counted again")
+  @Test("a conversation that has changed is counted, and all are counted again")
   func analytics() throws {
     try CommandTests.filled.get()
+    let connection = try BlockingConnection(url)
+    try connection.execute(
+      script: """
+        INSERT INTO chat_analytics_pending (workspace_id, session_id)
+        SELECT workspace_id, id FROM chat_sessions, generate_series(1, 300)
+        """)
+    let pending = try connection.number("SELECT count(*) FROM chat_analytics_pending")
+    // More than one transaction counts.
+    #expect(pending > 2_000)
+    let changes = try run("analytics", "count", "--json").objects()
+    #expect(changes.first?["changes"] as? Int ?? 0 >= pending)
+    #expect(try connection.number("SELECT count(*) FROM chat_analytics_pending") == 0)
     let counted = try run("analytics", "recompute", "--workspace", "shop", "--json").objects()
     #expect(counted.first?["workspace"] as? String == "shop")
     #expect(counted.first?["conversations"] as? Int ?? 0 >= 8)

@@ -36,6 +36,7 @@ check "chirrup operator create" quietly "$chirrup" operator create --workspace s
   --password 'correct horse battery' "${place[@]}"
 check "chirrup operator disable" quietly "$chirrup" operator disable --email a@example.org "${place[@]}"
 check "chirrup token visitor" quietly token visitor 2
+check "chirrup analytics count" quietly "$chirrup" analytics count "${place[@]}"
 check "chirrup analytics recompute" quietly "$chirrup" analytics recompute "${place[@]}"
 check "chirrup quarantine purge" quietly "$chirrup" quarantine purge --yes "${place[@]}"
 fails() { ! "$@"; }

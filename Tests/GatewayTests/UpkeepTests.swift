@@ -373,6 +373,30 @@ import Testing
     #expect(try count(owner, left) == 0)
   }
 
+  @Test("outside of the window a round counts one step of changes, and then none for a minute")
+  func counting() async throws {
+    let (url, owner) = try makeDatabase()
+    let total = 2 * Upkeep.countedMax + 1
+    let pending: StaticString = """
+      INSERT INTO chat_analytics_pending (workspace_id, session_id)
+      SELECT workspace_id, id FROM chat_sessions, generate_series(1, $1::bigint)
+      """
+    try owner.run(Query("DELETE FROM chat_analytics_pending"))
+    try owner.run(Query(pending, [.int(total)]))
+    let closed = try window(owner, isOpen: false)
+    let gateway = try await RunningGateway(database: url) { $0.maintenance.window = closed }
+    defer { gateway.stop() }
+    try await wait("the end of the run") { record(.analytics, of: gateway)?.lastSuccessAt != nil }
+    let run = try #require(record(.analytics, of: gateway))
+    #expect(run.rows == UInt64(total) && run.failures == 0)
+    // Three rounds, with two pauses between them; half of that, since the first may begin late.
+    #expect(run.lastRunMilliseconds >= Maintenance.intervalMilliseconds)
+    #expect(try count(owner, "SELECT count(*) FROM chat_session_figures") == 1)
+    try owner.run(Query(pending, [.int(1)]))
+    try await Task.sleep(for: .milliseconds(2 * Maintenance.intervalMilliseconds))
+    #expect(try count(owner, "SELECT count(*) FROM chat_analytics_pending") == 1)
+  }
+
   @Test("a round takes a bounded number of steps, so that a long backlog takes several")
   func bounded() async throws {
     let (url, owner) = try makeDatabase()

@@ -274,6 +274,7 @@ private struct Play {
     let answer = try await world.call("GET", path, now: now)
     #expect(answer.status == 200)
     #expect(answer.string("time_zone") == "UTC")
+    #expect(answer.string("counted_at")?.hasSuffix("Z") == true)
     #expect(answer.objects("days").count == 30)
     #expect(answer.objects("days").last?["day"] as? String == answer.string("to"))
     #expect(answer.int("total.sessions") == 3)

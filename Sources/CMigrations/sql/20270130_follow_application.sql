@@ -1,6 +1,6 @@
 -- Beside an older application: its statements may insert no row after all, move messages to another session or
 -- workspace, and empty the table, and the numbers of each session stay right.
--- parent: 20261230_reader_policies
+-- parent: 20270120_count_by_sets
 -- compatible: 20261229_gateways
 -- locks: chats, chat_sessions
 -- loses: nothing

@@ -1,5 +1,5 @@
 -- The last run of each task of upkeep: the figures and alerts of any gateway stay true after a restart.
--- parent: 20261230_reader_policies
+-- parent: 20270130_follow_application
 -- compatible: 20261229_gateways
 -- loses: when upkeep has last run and succeeded
 

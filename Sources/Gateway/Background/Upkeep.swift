@@ -9,14 +9,15 @@ import Synchronization
 
 /// Removes what is past its time, and counts conversations for analytics: of several gateways on a
 /// database the oldest, in the window of the settings, in small steps. Every two seconds a round
-/// takes at most `stepsMax` steps of each task that is due; each step is a statement with a bound,
-/// and most run on the connections of `ExpensiveReaders`, so that nothing waits for them. At the
-/// end of the window a round stops before its next step.
+/// takes at most `stepsMax` steps of each task that is due; each step is a statement with a bound
+/// on the connections of `ExpensiveReaders`, so that nothing waits for it. At the end of the window
+/// a round stops before its next step.
 final class Upkeep: Sendable {
   /// Steps of one task in a round.
   static let stepsMax = 8
-  /// Conversations that one step counts.
-  static let countedMax: Int64 = 25
+  /// Changes of conversations that one step counts, in some 50 ms. A conversation with several of
+  /// them is counted once, so that smaller steps cost more: 500 nearly twice as much.
+  static let countedMax: Int64 = 2_000
   /// Conversations that one step erases.
   static let erasedMax: Int64 = 20
   /// Between two reads of the runs of other gateways.
@@ -270,9 +271,15 @@ final class Upkeep: Sendable {
         for: "erasure of deleted conversations", on: database.forExpensiveStatements)
       return counted(task, erased, of: Upkeep.erasedMax)
     case .analytics:
+      let purpose = "figures of conversations"
+      guard let isPending = await statements.answer(Analytics.isPending, for: purpose) else {
+        return .failed
+      }
+      guard isPending else { return .done }
       // Nil while another session counts.
+      let count = Analytics.count(limit: Upkeep.countedMax)
       let counted = await statements.answer(
-        Analytics.count(limit: Int(Upkeep.countedMax)), for: "figures of conversations")
+        count, for: purpose, on: database.forExpensiveStatements)
       return self.counted(task, counted.map { $0 ?? 0 }, of: Upkeep.countedMax)
     case .retention:
       let days = rules.maintenance.conversationDays

@@ -15,15 +15,14 @@ enum UpkeepTask: String, CaseIterable, Sendable {
   /// From the end of a run to the next one.
   var pauseMilliseconds: Int64 {
     switch self {
-    case .deleted: 60_000
-    case .analytics: 0
+    case .deleted, .analytics: 60_000
     case .retention, .audit: 3_600_000
     }
   }
 
-  /// Whether the task waits for the window. Analytics do not: the console shows them. Outside of it
-  /// they take one step in a round, which keeps up with operators; a backlog, as after an import,
-  /// is for the window.
+  /// Whether the task waits for the window. Analytics do not: the console shows them, and counts
+  /// what is left before it does. Outside of the window they take one step in a round, which keeps
+  /// up with operators; a backlog, as after an import, is for the window.
   var keepsToWindow: Bool { self != .analytics }
 }
 

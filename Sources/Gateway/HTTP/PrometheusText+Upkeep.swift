@@ -35,7 +35,7 @@ extension PrometheusText {
       })
     family(
       "upkeep_rows_total", "counter",
-      "Conversations, visitors and entries that a task has removed or counted.",
+      "Conversations, visitors and entries that a task has removed, and changes it has counted.",
       snapshot.upkeep.map { (labels($0.task), $0.record.rows) })
     family(
       "upkeep_failures_total", "counter", "Runs of a task that have failed.",

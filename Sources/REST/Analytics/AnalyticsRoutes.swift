@@ -8,8 +8,11 @@ struct AnalyticsRoutes: RouteGroup {
 
   /// The most days of one request.
   static let daysMax: Int64 = 366
-  /// Conversations that are counted before the response; the background job counts the rest.
-  private static let countedMax = 200
+  /// Changes of conversations that are counted before the response; upkeep counts the rest, and the
+  /// response says of when its figures are.
+  static let countedMax: Int64 = 2_000
+  /// How long a response waits for another count, in milliseconds.
+  private static let patience: Int64 = 500
   private static let operatorsMax = 500
 
   func showAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
@@ -56,16 +59,15 @@ struct AnalyticsRoutes: RouteGroup {
       })
   }
 
-  typealias DayRange = (from: String, to: String, days: Int64, timeZone: String)
-
   /// The days of the query, after conversations that are not counted yet were counted.
-  private func countedRange(_ call: Call) async throws(Problem) -> DayRange {
-    _ = try await api.expensiveDatabase.run(Analytics.count(limit: AnalyticsRoutes.countedMax))
+  private func countedRange(_ call: Call) async throws(Problem) -> Analytics.DayRange {
+    _ = try await api.expensiveDatabase.run(
+      Analytics.count(limit: AnalyticsRoutes.countedMax, patience: AnalyticsRoutes.patience))
     return try await dayRange(call)
   }
 
   /// The days of the query, `from` and `to` included.
-  func dayRange(_ call: Call) async throws(Problem) -> DayRange {
+  func dayRange(_ call: Call) async throws(Problem) -> Analytics.DayRange {
     let query = try QueryString(call.request.query)
     for name in ["from", "to"] {
       guard let text = query.formatted(name), !isDate(text) else { continue }
@@ -81,10 +83,11 @@ struct AnalyticsRoutes: RouteGroup {
     return range
   }
 
-  private func append(_ range: DayRange, to json: inout [UInt8]) {
+  private func append(_ range: Analytics.DayRange, to json: inout [UInt8]) {
     json.appendMember("from", range.from)
     json.appendMember("to", range.to)
     json.appendMember("time_zone", range.timeZone)
+    json.appendMember("counted_at", range.countedAt)
   }
 
   private func append(_ figures: Analytics.Figures, to json: inout [UInt8]) {

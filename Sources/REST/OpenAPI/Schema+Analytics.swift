@@ -6,7 +6,10 @@ extension Schema {
     for name in AnalyticsRoutes.timeNames { members["\(name)"] = count.orNull }
     return members
   }()
-  private static let range: [String: Schema] = ["from": date, "to": date, "time_zone": text]
+  private static let range: [String: Schema] = [
+    "from": date, "to": date, "time_zone": text,
+    "counted_at": time.described("Every change until then is in the figures."),
+  ]
 
   static let analytics = object(
     range.merging([

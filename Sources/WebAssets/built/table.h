@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-666f956f85.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-35adb018f3.js"
+#embed "console-b4111f2eae.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-35adb018f3.js.gz"
+#embed "console-b4111f2eae.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-35adb018f3.js.br"
+#embed "console-b4111f2eae.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-35adb018f3.js.map"
+#embed "console-b4111f2eae.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-35adb018f3.js.map.gz"
+#embed "console-b4111f2eae.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-35adb018f3.js.map.br"
+#embed "console-b4111f2eae.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-35adb018f3.js",
+    {"/assets/console-b4111f2eae.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-35adb018f3.js.map",
+    {"/assets/console-b4111f2eae.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

@@ -533,11 +533,16 @@ interface Figures {
 type DayFigures = Figures & { day: string };
 type OperatorFigures = Figures & Named;
 
-interface OperatorsAnswer extends Period {
+/** Every change until `counted_at` is in the figures. */
+interface CountedPeriod extends Period {
+  counted_at: string;
+}
+
+interface OperatorsAnswer extends CountedPeriod {
   operators: OperatorFigures[];
 }
 
-interface Analytics extends Period {
+interface Analytics extends CountedPeriod {
   time_zone: string;
   days: DayFigures[];
   total: Figures;

@@ -3,7 +3,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
-import { commentPage, comments } from './comments.js';
+import { commentPage, comments, when } from './comments.js';
 import { bars, heat, lines, range, ratingScale, ratingWords } from './charts.js';
 import { count, fullDate, longDay, mean, shortDate, span } from './marks.js';
 import { csv, download, table } from './tables.js';
@@ -13,6 +13,8 @@ import { sentence } from '../shell/rest.js';
 const RANGES = [7, 30, 90];
 const USUAL = 30;
 const DAY = 86_400_000;
+/** Figures are those of now, unless they are older than this. */
+const FRESH = 60_000;
 /** The samples that a figure needs. */
 const LEAST = { p50: 3, p90: 10, rating: 5, operator: 10 };
 
@@ -86,7 +88,9 @@ export function analytics(context) {
         commentPage(context.rest, period),
       ]);
       if (mine !== turn) return;
-      const sign = JSON.stringify([figures, before, team, words]);
+      meta.textContent = heading(figures);
+      const sign = JSON.stringify([figures, before, team, words],
+        (key, value) => key === 'counted_at' ? undefined : value);
       if (sign !== shown) {
         draw(complete(figures), before, team.operators, days);
         if (figures.total.sessions || words.comments.length) {
@@ -110,8 +114,7 @@ export function analytics(context) {
    * @param {number} days
    */
   function draw(figures, before, team, days) {
-    const { from, to, time_zone: zone, total } = figures;
-    meta.textContent = `${shortDate(from)} to ${fullDate(to)}, ${zone.replaceAll('_', ' ')}`;
+    const { from, to, total } = figures;
     file.disabled = !total.sessions;
     file.onclick = () => download(`chirrup-${from}-${to}.csv`, csv(figures.days));
     body.replaceChildren(...(total.sessions ? [
@@ -121,6 +124,15 @@ export function analytics(context) {
   }
 
   return { root, show };
+}
+
+/**
+ * The days, their time zone, and of when the figures are unless they are fresh.
+ * @param {Analytics} figures
+ */
+function heading({ from, to, time_zone: zone, counted_at: at }) {
+  const age = Date.now() - Date.parse(at) > FRESH ? `, counted until ${when.format(Date.parse(at))}` : '';
+  return `${shortDate(from)} to ${fullDate(to)}, ${zone.replaceAll('_', ' ')}${age}`;
 }
 
 /**

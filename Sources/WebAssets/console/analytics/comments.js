@@ -12,7 +12,7 @@ const FILE_PAGE = 200; // of one request for a file
 const FILE_MAX = 5000; // of a file
 /** Pages without a comment that are skipped in a row; each covers 2,000 ratings. */
 const EMPTY_MAX = 5;
-const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+export const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 /**
  * The next page that has a comment.
