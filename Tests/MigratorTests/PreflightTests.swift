@@ -25,8 +25,10 @@ import Testing
       guard !finding.table.contains("("),
         !Self.withoutRows.contains(where: { finding.table.hasPrefix($0) })
       else { continue }
-      let count = try connection.ask(script: "SELECT count(*) FROM \(finding.table)").int(0, 0)
-      if count == 0 { continue }
+      // The server of a foreign table does not answer.
+      guard let rows = try? connection.ask(script: "SELECT count(*) FROM \(finding.table)"),
+        rows.int(0, 0) != 0
+      else { continue }
       #expect(finding.rows != nil && finding.example?.contains("=") == true, "\(finding)")
     }
   }
