@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-666f956f85.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-b4111f2eae.js"
+#embed "console-3cc74ab13f.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-b4111f2eae.js.gz"
+#embed "console-3cc74ab13f.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-b4111f2eae.js.br"
+#embed "console-3cc74ab13f.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-b4111f2eae.js.map"
+#embed "console-3cc74ab13f.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-b4111f2eae.js.map.gz"
+#embed "console-3cc74ab13f.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-b4111f2eae.js.map.br"
+#embed "console-3cc74ab13f.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-b4111f2eae.js",
+    {"/assets/console-3cc74ab13f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-b4111f2eae.js.map",
+    {"/assets/console-3cc74ab13f.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

@@ -89,8 +89,7 @@ export function analytics(context) {
       ]);
       if (mine !== turn) return;
       meta.textContent = heading(figures);
-      const sign = JSON.stringify([figures, before, team, words],
-        (key, value) => key === 'counted_at' ? undefined : value);
+      const sign = signOf([figures, before, team, words]);
       if (sign !== shown) {
         draw(complete(figures), before, team.operators, days);
         if (figures.total.sessions || words.comments.length) {
@@ -125,6 +124,13 @@ export function analytics(context) {
 
   return { root, show };
 }
+
+/**
+ * What the page is drawn from, as a text: not the time until which it is counted.
+ * @param {unknown[]} answers
+ */
+const signOf = (answers) => JSON.stringify(answers,
+  (key, value) => key === 'counted_at' ? undefined : value);
 
 /**
  * The days, their time zone, and of when the figures are unless they are fresh.
