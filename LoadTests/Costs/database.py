@@ -28,8 +28,9 @@ CREATE ROLE chirrup_gateway NOLOGIN NOINHERIT IN ROLE chirrup_reader;
 CREATE ROLE chirrup_app LOGIN IN ROLE chirrup_gateway;
 CREATE ROLE chirrup_free LOGIN BYPASSRLS IN ROLE chirrup_gateway;
 """
-#: Only a batch of messages ends with a statement of its own.
-WRITER = "SELECT pid FROM pg_stat_activity WHERE usename = '{}' AND query = 'COMMIT'"
+#: Only batches of messages end with these statements: under locks, and fenced.
+WRITER = ("SELECT pid FROM pg_stat_activity WHERE usename = '{}' "
+          "AND (query = 'COMMIT' OR left(query, 10) = 'WITH moved')")
 
 
 def write(stage, login, count):

@@ -97,7 +97,12 @@ public struct Batch: ~Copyable {
     var payloadEnd: Int
     /// When the record came.
     var came: Instant
+    /// See `Batch.setHead`.
+    var head = Batch.unknownHead
   }
+  /// The head of a session that is not in memory, or may not be current.
+  public static let unknownHead: Int64 = -1
+
   @usableFromInline var records: [Record] = []
   private var extents: [Extent] = []
   private var arena: [UInt8] = []
@@ -131,6 +136,13 @@ public struct Batch: ~Copyable {
 
   /// When a record came.
   public func came(_ index: Int) -> Instant { extents[index].came }
+
+  /// Sets the last number of the record's session that its loop knows, just before the batch is
+  /// submitted. The journal then brings the numbers of the next entries; the database refuses them
+  /// if the session has another one.
+  public mutating func setHead(_ index: Int, _ head: Int64) { extents[index].head = head }
+
+  public func head(_ index: Int) -> Int64 { extents[index].head }
 
   /// Adds how long each record has waited.
   public func addWaits(until now: Instant, to histogram: inout DurationHistogram) {

@@ -16,7 +16,7 @@ extension Engine {
 
   /// Lends the oldest batch to the journal, which takes its records.
   public mutating func submitBatch(_ submit: (inout Batch) -> Void) {
-    if let count = sending.submitBatch(&counts.queueTimes, now: now, submit) {
+    if let count = sending.submitBatch(&counts.queueTimes, sessions, now: now, submit) {
       counts.countBatch(count)
     }
   }

@@ -8,13 +8,16 @@ package protocol AppendConnection: ~Copyable {
   /// -1 without a socket.
   var descriptor: Int32 { get }
   var wantsWrite: Bool { get }
-  /// The outcomes of the last committed transaction, one for each of its rows, in order.
+  /// The outcomes of the last committed transaction, one for each of its rows, in order. A fenced
+  /// one leaves the rows of a session that it has not stored `unavailable`.
   var outcomes: [Outcome] { get }
 
   /// Sends these rows as one transaction.
   ///
+  /// - Parameter isFenced: the heads of all sessions are known. The rows of a session with another
+  ///   head, or one that needs a decision, are left.
   /// - Returns: false if the connection has failed.
-  mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool
+  mutating func append(_ batch: borrowing Batch, _ rows: [Int], isFenced: Bool) -> Bool
   /// Sends a transaction without rows, to test whether the store works: `committed` or `refused`
   /// follows.
   ///

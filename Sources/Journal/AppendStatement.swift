@@ -3,7 +3,8 @@ import Postgres
 import Primitives
 import SharedSQL
 
-/// The statements of one batch, and the batch's rows as their parameters.
+/// The statements of one batch under locks, and the batch's rows as their parameters. They settle
+/// whatever `FencedStatement` leaves, and batches with a session whose last number is not known.
 ///
 /// The locks are a separate statement, so that the next one sees what was committed while it
 /// waited. All joins of `append` are nested loops over primary keys: the writer's session pins that
@@ -201,17 +202,7 @@ enum AppendStatement {
       bytes.appendElement(batch.record(row).kind.text)
     }
     writeSenders(of: batch, rows, to: &parameters)
-    parameters.appendArray(.textArray, of: .text, rows) { bytes, row in
-      batch.withBody(row) { bytes.appendElement($0) }
-    }
-    parameters.appendArray(.jsonbArray, of: .jsonb, rows) { bytes, row in
-      batch.withPayload(row) { payload in
-        guard payload.byteCount > 0 else { return bytes.appendNullElement() }
-        bytes.appendLength(payload.byteCount + 1)
-        bytes.append(ParameterBuffer.jsonbVersion)
-        bytes.append(payload)
-      }
-    }
+    FencedStatement.writeTexts(of: batch, rows, to: &parameters)
   }
 
   /// Workspaces, sessions and ids of messages.
@@ -234,11 +225,7 @@ enum AppendStatement {
     of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
   ) {
     parameters.appendArray(.uuidArray, of: .uuid, rows) { bytes, row in
-      if let sender = batch.record(row).sender {
-        bytes.appendElement(sender)
-      } else {
-        bytes.appendNullElement()
-      }
+      bytes.appendElement(batch.record(row).sender)
     }
     parameters.appendArray(.textArray, of: .text, rows) { bytes, row in
       batch.withSenderName(row) { bytes.appendElement($0) }
@@ -246,37 +233,7 @@ enum AppendStatement {
   }
 }
 
-extension ParameterBuffer {
-  /// One array of PostgreSQL with an element for each of `items`, which `write` appends.
-  @inline(__always)
-  fileprivate mutating func appendArray<Item>(
-    _ type: TypeID, of element: TypeID, _ items: [Item], write: (inout [UInt8], Item) -> Void
-  ) {
-    append(type) { bytes in
-      bytes.appendArrayHeader(element: element, count: items.count)
-      for item in items { write(&bytes, item) }
-    }
-  }
-}
-
 extension Record {
   /// An operator's message to the visitor, which claims a waiting conversation.
   fileprivate var isReply: Bool { role == .operator_ && kind != .note && kind != .event }
-}
-
-extension Array where Element == UInt8 {
-  fileprivate mutating func appendElement(_ id: Identifier) {
-    appendLength(16)
-    id.appendBytes(to: &self)
-  }
-
-  fileprivate mutating func appendElement(_ text: StaticString) {
-    appendLength(text.utf8CodeUnitCount)
-    append(text)
-  }
-
-  fileprivate mutating func appendElement(_ text: RawSpan) {
-    appendLength(text.byteCount)
-    append(text)
-  }
 }

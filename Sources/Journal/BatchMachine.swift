@@ -31,8 +31,11 @@ struct BatchMachine {
 
   enum Action: Equatable {
     case wait
-    /// Send the pending rows in this range as one transaction.
+    /// Send the pending rows in this range as one transaction, under locks.
     case run(Range<Int>)
+    /// Send them as one transaction with the numbers that follow the known heads, see
+    /// `FencedStatement`.
+    case runFenced(Range<Int>)
     /// Send a transaction without rows to test the store, see `AppendConnection.probe`.
     case probe(spilling: Bool)
     /// Drop the connection and open a new one.
@@ -52,6 +55,9 @@ struct BatchMachine {
   private struct Part {
     var range: Range<Int>
     var attempts = 0
+    /// The next attempt brings the numbers. Only the first one does: a refusal, or a lost answer,
+    /// means that somebody else may have taken them.
+    var isFenced = false
   }
 
   private var rows: [Row] = []
@@ -70,6 +76,8 @@ struct BatchMachine {
   private var storeFault: SQLState?
   private(set) var isProbing = false
   private(set) var isBusy = false
+  /// What became of the fenced transactions.
+  private(set) var fences = FenceCounts()
   private var conflictBackoff: Backoff
   private var storeBackoff: Backoff
 
@@ -105,7 +113,8 @@ struct BatchMachine {
 
   // MARK: Events
 
-  mutating func submit(_ rows: [Row], now: Instant) -> Action {
+  /// - Parameter isFenced: the head of each row's session is known.
+  mutating func submit(_ rows: [Row], isFenced: Bool = false, now: Instant) -> Action {
     precondition(!isBusy, "one batch at a time")
     self.rows = rows
     outcomes.removeAll(keepingCapacity: true)
@@ -113,7 +122,7 @@ struct BatchMachine {
     decided.removeAll(keepingCapacity: true)
     decided.append(contentsOf: repeatElement(false, count: rows.count))
     parts.removeAll(keepingCapacity: true)
-    if !rows.isEmpty { parts.append(Part(range: 0..<rows.count)) }
+    if !rows.isEmpty { parts.append(Part(range: 0..<rows.count, isFenced: isFenced)) }
     born = now
     isBusy = true
     conflictBackoff.reset()
@@ -134,7 +143,10 @@ struct BatchMachine {
       isConnected = false
       isProbing = false
       // It is unknown whether the part was committed; the ids show it when it is sent again.
-      if let part = running.take() { parts.append(part) }
+      if var part = running.take() {
+        part.isFenced = false
+        parts.append(part)
+      }
       return next(now)
     case .committed(let results):
       if isProbing { noteWorking() } else { commit(results) }
@@ -170,7 +182,7 @@ struct BatchMachine {
       parts.removeLast()
       running = part
       runningSince = now
-      return .run(part.range)
+      return part.isFenced ? .runFenced(part.range) : .run(part.range)
     }
     resolveDuplicates()
     isBusy = false
@@ -205,20 +217,37 @@ struct BatchMachine {
   }
 
   private mutating func commit(_ results: [Outcome]) {
-    guard let part = running.take() else { preconditionFailure("nothing was sent") }
+    guard var part = running.take() else { preconditionFailure("nothing was sent") }
     var result = 0
+    var isLeft = false
     for row in part.range where isPending(row) {
-      decide(row, results[result])
+      if part.isFenced, results[result].verdict == .unavailable {
+        isLeft = true
+      } else {
+        decide(row, results[result])
+      }
       result += 1
     }
     precondition(result == results.count, "one outcome for each row that was sent")
+    if part.isFenced {
+      fences.passed += isLeft ? 0 : 1
+      fences.refused += isLeft ? 1 : 0
+      part.isFenced = false
+      if isLeft { parts.append(part) }
+    }
     storeFault = nil
     storeBackoff.reset()
   }
 
   private mutating func fail(_ state: SQLState, _ now: Instant) -> Action {
     guard var part = running.take() else { return next(now) }
+    let wasFenced = part.isFenced
+    part.isFenced = false
+    if wasFenced { fences.refused += 1 }
     switch Remedy(for: state) {
+    case .retry where wasFenced && state == .uniqueViolation, .isolate where wasFenced:
+      // A known id, or a row that PostgreSQL never accepts: the statements under locks tell which.
+      parts.append(part)
     case .retry:
       let isTaken = state == .uniqueViolation
       if part.attempts < (isTaken ? BatchMachine.takenRetries : BatchMachine.conflictRetries) {
@@ -303,6 +332,16 @@ struct BatchMachine {
       }
     }
   }
+}
+
+/// Transactions that brought the numbers of their rows.
+package struct FenceCounts: Sendable, Equatable {
+  /// They stored all of their rows.
+  package internal(set) var passed: UInt64 = 0
+  /// They stored none of them, or those of some sessions only.
+  package internal(set) var refused: UInt64 = 0
+
+  package init() {}
 }
 
 /// The reaction to an SQLSTATE (PostgreSQL manual, appendix A; Sources/PROTOCOL.md, “The log”).

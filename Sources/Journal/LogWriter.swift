@@ -43,6 +43,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   private var hasCompletion = false
 
   package private(set) var status = WriterStatus()
+  package var fences: FenceCounts { machine.fences }
 
   /// Connects at the first `advance`.
   ///
@@ -81,7 +82,8 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     swap(&batch, &records)
     records.removeAll()
     duplicateIDs.describe(batch, into: &rows)
-    perform(machine.submit(rows, now: now), now)
+    let isFenced = (0..<batch.count).allSatisfy { batch.head($0) != Batch.unknownHead }
+    perform(machine.submit(rows, isFenced: isFenced, now: now), now)
     refreshStatus(now)
   }
 
@@ -201,11 +203,17 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     case .probe(let spilling):
       refusal = nil
       if !(connection?.probe(spilling: spilling) ?? false) { disconnect(now, "connection lost") }
-    case .run(let range):
-      refusal = nil
-      sending.removeAll(keepingCapacity: true)
-      for row in range where machine.isPending(row) { sending.append(row) }
-      if !(connection?.append(batch, sending) ?? false) { disconnect(now, "connection lost") }
+    case .run(let range): send(range, isFenced: false, now)
+    case .runFenced(let range): send(range, isFenced: true, now)
+    }
+  }
+
+  private mutating func send(_ range: Range<Int>, isFenced: Bool, _ now: Instant) {
+    refusal = nil
+    sending.removeAll(keepingCapacity: true)
+    for row in range where machine.isPending(row) { sending.append(row) }
+    if !(connection?.append(batch, sending, isFenced: isFenced) ?? false) {
+      disconnect(now, "connection lost")
     }
   }
 }

@@ -2,17 +2,21 @@ package import Chat
 import Postgres
 import Primitives
 
-/// `AppendConnection` over libpq in pipeline mode: BEGIN, locks, rows, COMMIT and a sync are sent
-/// together, so a batch costs one round trip.
+/// `AppendConnection` over libpq in pipeline mode: one fenced statement, or BEGIN, locks, rows and
+/// COMMIT, and a sync are sent together, so a batch costs one round trip.
+///
+/// A fenced statement is a transaction of its own. PostgreSQL commits it at the sync, so that its
+/// rows count as stored once the answer to the sync has come, not that to the statement.
 ///
 /// A pooler in transaction mode (PgBouncer) keeps no session state. Statements are then sent as
 /// text and parsed each time, settings end with their transaction, and each transaction reads the
-/// name of its database again.
+/// name of its database again. Fenced statements are not used: their settings would need a
+/// transaction.
 package struct PipelinedConnection: ~Copyable, AppendConnection {
   private enum ConnectionPhase { case connecting, open, ended }
   /// The statement or sync to which a result belongs.
   private enum Step {
-    case other, append, commit, sync, rollbackSync, identity, identitySync, setupSync, store
+    case other, fenced, append, commit, sync, rollbackSync, identity, identitySync, setupSync, store
   }
 
   private var pq: PQConnection
@@ -33,6 +37,9 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
   package private(set) var wantsWrite: Bool
   private var lockKeys: [AppendStatement.SessionKey] = []
   private var replies: [Int] = []
+  private var fencedRows = FencedRows()
+  /// The transaction whose results are being received is a fenced statement.
+  private var isFenced = false
   private var locks = ParameterBuffer()
   private var claims = ParameterBuffer()
   private var parameters = ParameterBuffer()
@@ -49,11 +56,34 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
 
   // MARK: Sending
 
-  package mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
-    send(batch, rows, spilling: false)
+  package mutating func append(
+    _ batch: borrowing Batch, _ rows: [Int], isFenced: Bool
+  ) -> Bool {
+    self.isFenced = isFenced && !isPooled
+    return self.isFenced ? sendFenced(batch, rows) : send(batch, rows, spilling: false)
   }
 
-  package mutating func probe(spilling: Bool) -> Bool { send(Batch(), [], spilling: spilling) }
+  package mutating func probe(spilling: Bool) -> Bool {
+    isFenced = false
+    return send(Batch(), [], spilling: spilling)
+  }
+
+  private mutating func sendFenced(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
+    outcomes.removeAll(keepingCapacity: true)
+    outcomes.append(contentsOf: repeatElement(Outcome(verdict: .unavailable), count: rows.count))
+    refused = nil
+    fencedRows.group(batch, rows)
+    parameters.removeAll()
+    if rows.count == 1 {
+      FencedStatement.writeOne(of: batch, fencedRows, to: &parameters)
+    } else {
+      FencedStatement.writeAll(of: batch, fencedRows, to: &parameters)
+    }
+    guard pq.execute(prepared: fencedRows.statement, parameters), pq.sync() else { return false }
+    expect([.fenced, .sync])
+    flush()
+    return true
+  }
 
   private mutating func send(
     _ batch: borrowing Batch, _ rows: [Int], spilling: Bool
@@ -128,9 +158,13 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
       pq.prepare("lock", AppendStatement.lock, types: AppendStatement.lockTypes),
       pq.prepare("claim", AppendStatement.claim, types: AppendStatement.claimTypes),
       pq.prepare("append", AppendStatement.append, types: AppendStatement.appendTypes),
-      pq.prepare("commit", "COMMIT", types: []), pq.sync()
+      pq.prepare("commit", "COMMIT", types: []),
+      pq.prepare("one", FencedStatement.one, types: FencedStatement.oneTypes),
+      pq.prepare("each", FencedStatement.each, types: FencedStatement.eachTypes),
+      pq.prepare("several", FencedStatement.several, types: FencedStatement.severalTypes),
+      pq.sync()
     else { return fail() }
-    expect([.other, .other, .other, .other, .other, .other, .setupSync])
+    expect([.other, .other, .other, .other, .other, .other, .other, .other, .other, .setupSync])
     flush()
   }
 
@@ -202,21 +236,30 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
       let step = steps[stepsTaken]
       stepsTaken += 1
       switch answer.form {
-      case .refused: if refused == nil { refused = answer.refusal }
+      case .refused:
+        if refused == nil { refused = answer.refusal }
+        // The commit at the sync failed (a deferred constraint). libpq 15 may lose count of the
+        // results then.
+        if step == .sync { return lose(answer.refusal.message) }
       case .skipped: break
       case .done:
         if step == .append { readOutcomes(answer) }
+        if step == .fenced { readStored(answer) }
         if step == .identity { read(answer.rows()) }
         if step == .store, answer.rows().text(0, 0) != store { isElsewhere = true }
         // COMMIT of a failed transaction returns the tag ROLLBACK without an error.
         if step == .commit, answer.commandTag != "COMMIT" {
-          phase = .ended
-          return .lost(reason: "the transaction was not committed")
+          return lose("the transaction was not committed")
         }
       case .sync: if let event = finish(step) { return event }
       }
     }
     return nil
+  }
+
+  private mutating func lose(_ reason: String) -> AppendEvent {
+    phase = .ended
+    return .lost(reason: reason)
   }
 
   private mutating func finish(_ step: Step) -> AppendEvent? {
@@ -226,23 +269,34 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
       return nil
     case .identitySync, .setupSync:
       guard let refused else { return .ready(store: store) }
-      phase = .ended
-      return .lost(reason: refused.message)
+      return lose(refused.message)
     case .sync where isElsewhere:
       // The outcomes belong to another log.
-      phase = .ended
-      return .lost(reason: "the pooler leads to another database now")
+      return lose("the pooler leads to another database now")
     case .sync:
       guard let refused else { return .committed }
-      rollBack()
+      if !isFenced { rollBack() }
       return .refused(refused)
-    case .rollbackSync, .other, .append, .commit, .identity, .store: return nil
+    case .rollbackSync, .other, .fenced, .append, .commit, .identity, .store: return nil
     }
   }
 
   private mutating func read(_ identity: Rows) {
     store = identity.text(0, 0) ?? ""
     isPooled = pq.isPooled(answeredBy: identity.int(0, 2))
+  }
+
+  /// The sessions that a fenced statement has stored.
+  private mutating func readStored(_ answer: borrowing Answer) {
+    for row in 0..<answer.rowCount {
+      let place = answer.withValue(row, 0) {
+        $0.byteCount == 8 ? Int(Int64(bitPattern: $0.uint64(at: 0))) - 1 : -1
+      }
+      let at = answer.withValue(row, 1) {
+        $0.byteCount == 8 ? Int64(bitPattern: $0.uint64(at: 0)) : 0
+      }
+      fencedRows.settle(place, at: WallTime(microseconds: at + microsecondsTo2000), in: &outcomes)
+    }
   }
 
   private mutating func readOutcomes(_ answer: borrowing Answer) {

@@ -10,7 +10,9 @@ package struct ParameterBuffer {
     case bytea = 17
     case int8 = 20
     case text = 25
+    case boolArray = 1000
     case textArray = 1009
+    case int8Array = 1016
     case timestamptz = 1184
     case uuid = 2950
     case uuidArray = 2951

@@ -30,6 +30,7 @@ has() { grep --quiet "^$1\$" "$work/metrics" || { grep "^${1%%[ {]*}" "$work/met
 end=$(date --date "$(openssl x509 -enddate -noout -in "$work/tls.pem" | cut -d = -f 2)" +%s)
 check "the certificate's end is that of openssl" has \
   "chirrup_tls_certificate_expiry_timestamp_seconds{file=\"$work/tls.pem\"} $end"
+check "its batch was one statement behind the fence" has 'chirrup_fenced_batches_total{loop="[01]"} [1-9].*'
 check "the handshake is counted" has 'chirrup_tls_handshake_duration_seconds_count [1-9].*'
 check "a path without a route is “other”" has \
   'chirrup_rest_request_duration_seconds_count{method="other",route="other",status="4xx"} 1'

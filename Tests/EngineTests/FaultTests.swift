@@ -69,6 +69,32 @@ struct FaultTests {
         == ["1", "2", "3"])
   }
 
+  @Test("a batch carries the head of each session that is certain, and no other")
+  func knownHeads() {
+    let world = World()
+    let (session, other) = (world.makeSession(), world.makeSession())
+    let mika = world.member("operator", session)
+    let ada = world.member("operator", other)
+    func heads(_ outcome: Outcome) -> [Int64] {
+      var taken = Batch()
+      world.loops[0].engine.submitBatch { swap(&taken, &$0) }
+      let heads = (0..<taken.count).map { taken.head($0) }
+      world.loops[0].engine.committed(taken, Array(repeating: outcome, count: taken.count))
+      return heads
+    }
+    let at = WallTime(microseconds: 1)
+    send(world, mika, session, world.makeID())
+    send(world, ada, other, world.makeID())
+    #expect(heads(Outcome(verdict: .stored, seq: 1, at: at)) == [0, 0])
+    send(world, mika, session, world.makeID())
+    #expect(heads(Outcome(verdict: .stored, seq: 2, at: at)) == [1])
+    send(world, mika, session, world.makeID())
+    #expect(heads(Outcome(verdict: .unavailable)) == [2])
+    // Whether it was stored is open. Nobody can send there until it is sent again, or read.
+    send(world, ada, other, world.makeID())
+    #expect(heads(Outcome(verdict: .stored, seq: 2, at: at)) == [1])
+  }
+
   @Test("the delay between attempts grows while the store is unreachable")
   func growingWait() {
     let world = World()

@@ -233,6 +233,53 @@ import Testing
     #expect(machine.submit([], now: Self.at(0)) == .complete)
   }
 
+  private let taken = BatchMachine.Event.failed(.uniqueViolation)
+  private static let left = Outcome(verdict: .unavailable)
+
+  @Test func `rows that a fenced transaction leaves run under locks, the stored ones do not`() {
+    var machine = Self.connected()
+    let rows = Self.rows(1, 2, 1)
+    #expect(machine.submit(rows, isFenced: true, now: Self.at(0)) == .runFenced(0..<3))
+    let first = [Self.left, Self.stored(9), Self.left]
+    #expect(machine.event(.committed(first), now: Self.at(1)) == .run(0..<3))
+    #expect((0..<3).map { machine.isPending($0) } == [true, false, true])
+    #expect(
+      machine.event(.committed([Self.stored(5), Self.stored(6)]), now: Self.at(2)) == .complete)
+    #expect(machine.outcomes.map(\.seq) == [5, 9, 6])
+    #expect(machine.fences.refused == 1)
+    // The next batch is fenced again.
+    #expect(machine.submit(rows, isFenced: true, now: Self.at(3)) == .runFenced(0..<3))
+    let all = [Self.stored(7), Self.stored(10), Self.stored(8)]
+    #expect(machine.event(.committed(all), now: Self.at(4)) == .complete)
+    #expect(machine.fences.passed == 1)
+  }
+
+  @Test func `a refused or unanswered fenced transaction runs under locks, and only there`() {
+    for event in [poison, taken] {
+      var machine = Self.connected()
+      let action = machine.submit(Self.rows(1, 2), isFenced: true, now: Self.at(0))
+      #expect(action == .runFenced(0..<2))
+      // At once, in one part, and with all attempts left.
+      #expect(machine.event(event, now: Self.at(0)) == .run(0..<2))
+      #expect(machine.fences.refused == 1)
+      #expect(
+        machine.event(.committed([Self.stored(1), Self.stored(1)]), now: Self.at(0)) == .complete)
+    }
+    var machine = Self.connected()
+    _ = machine.submit(Self.rows(1), isFenced: true, now: Self.at(0))
+    #expect(machine.event(conflict, now: Self.at(0)) == .wait)
+    #expect(machine.event(.tick, now: Self.at(250)) == .run(0..<1))
+    _ = machine.event(.committed([Self.stored(1)]), now: Self.at(250))
+    _ = machine.submit(Self.rows(1), isFenced: true, now: Self.at(300))
+    #expect(machine.event(.connectionLost, now: Self.at(310)) == .wait)
+    #expect(machine.event(.connected(isSameStore: true), now: Self.at(320)) == .run(0..<1))
+    _ = machine.event(.committed([Self.stored(2)]), now: Self.at(330))
+    // Its heads are those of another history.
+    _ = machine.submit(Self.rows(1), isFenced: true, now: Self.at(400))
+    #expect(machine.event(.connectionLost, now: Self.at(410)) == .wait)
+    #expect(machine.event(.connected(isSameStore: false), now: Self.at(420)) == .run(0..<1))
+  }
+
   /// For any events in any order, every row gets one outcome, and the machine always completes.
   @Test(arguments: 0..<200 as Range<UInt64>)
   func `any sequence of faults ends with one outcome for each row`(seed: UInt64) {
@@ -246,13 +293,13 @@ import Testing
       BatchMachine.Row(session: Identifier(high: 0, low: UInt64(roll(4))), duplicateOf: nil)
     }
     var committed = 0
-    var action = machine.submit(rows, now: Self.at(now))
+    var action = machine.submit(rows, isFenced: seed % 2 == 0, now: Self.at(now))
     var events = 0
     while action != .complete, events < 10_000 {
       events += 1
       now += roll(20)
       switch action {
-      case .run(let range):
+      case .run(let range), .runFenced(let range):
         switch roll(10) {
         case 0:
           isConnected = false
@@ -261,10 +308,12 @@ import Testing
           action = machine.event(
             .failed(SQLState(codes[Int(roll(Int64(codes.count)))])), now: Self.at(now))
         default:
-          let count = range.count { machine.isPending($0) }
-          committed += count
-          action = machine.event(
-            .committed(Array(repeating: Self.stored(1), count: count)), now: Self.at(now))
+          let pending = range.filter { machine.isPending($0) }
+          // A fenced transaction may leave some of the four sessions.
+          let least = action == .run(range) ? 0 : UInt64(roll(4))
+          let results = pending.map { rows[$0].session.low < least ? Self.left : Self.stored(1) }
+          committed += results.count { $0 != Self.left }
+          action = machine.event(.committed(results), now: Self.at(now))
         }
       case .reconnect:
         isConnected = false

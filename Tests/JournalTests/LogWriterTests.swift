@@ -17,7 +17,7 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
   var descriptor: Int32 { 1 }
   var wantsWrite: Bool { false }
   var outcomes: [Outcome] { [Outcome(verdict: .stored, seq: 1)] }
-  mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
+  mutating func append(_ batch: borrowing Batch, _ rows: [Int], isFenced: Bool) -> Bool {
     script.sent += 1
     return true
   }

@@ -109,6 +109,44 @@ import Testing
   }
 
   @Test(arguments: Content.allCases)
+  func `the fenced statements find sessions by a key and scan no table`(content: Content) throws {
+    let connection = try BlockingConnection(prepare(content).url)
+    let statements: [(name: String, sql: SQL, types: [UInt32])] = [
+      ("one", FencedStatement.one, FencedStatement.oneTypes),
+      ("each", FencedStatement.each, FencedStatement.eachTypes),
+      ("several", FencedStatement.several, FencedStatement.severalTypes),
+    ]
+    try connection.run(Query(AppendStatement.settings, [.bool(false)]))
+    for statement in statements {
+      let types = statement.types.map { "\($0)" }.joined(separator: ", ")
+      let names = try connection.ask(
+        script: "SELECT string_agg(t::regtype::text, ', ') FROM unnest(ARRAY[\(types)]::oid[]) t")
+      try connection.execute(
+        script: "PREPARE \(statement.name) (\(names.text(0, 0) ?? "")) AS \(statement.sql)")
+      let values = Array(repeating: "NULL", count: statement.types.count).joined(separator: ", ")
+      for round in 0..<8 {
+        let lines = try explain(connection, "EXECUTE \(statement.name) (\(values))")
+        expectNestedLoops(lines, "\(statement.name), round \(round)")
+        #expect(
+          lines.contains {
+            $0.contains("chat_sessions_pkey") || $0.contains("idx_chat_sessions_workspace_id")
+          })
+        #expect(!lines.contains { $0.contains("Index Cond: (workspace_id = ") })
+        // Rows are locked in the order of the arrays: the sessions' row is the inner side.
+        if statement.name != "one" {
+          let outer = lines.firstIndex { $0.contains("Function Scan on t") }
+          let inner = lines.firstIndex { $0.contains("Index Scan using") }
+          #expect((outer ?? .max) < (inner ?? 0), "\(lines.joined(separator: "\n"))")
+        }
+      }
+    }
+    let plans = try connection.run(
+      Query("SELECT sum(custom_plans)::bigint, min(generic_plans) FROM pg_prepared_statements"))
+    #expect(plans.int(0, 0) == 0)
+    #expect(plans.int(0, 1) == 8)
+  }
+
+  @Test(arguments: Content.allCases)
   func `queries of a session, its log pages and its marks use the keys`(content: Content) throws {
     let database = try prepare(content)
     let session = try database.session()

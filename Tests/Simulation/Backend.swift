@@ -49,7 +49,7 @@ final class Backend {
 
   /// The transaction is executed some time later, even if the writer has gone by then. Its response
   /// comes later still, or never.
-  func send(_ items: [AppendItem]) {
+  func send(_ items: [AppendItem], isFenced: Bool) {
     run.log("transaction \(items.map { String(decoding: $0.body.prefix(7), as: UTF8.self) })")
     guard !isLost else { return }
     let faultRates = postgres.faultRates
@@ -70,7 +70,7 @@ final class Backend {
     }
     let isAnswerLost = run.dice.percent(faultRates.cutsAfter)
     let transaction = Transaction(
-      postgres: postgres, incarnation: incarnation, items: items,
+      postgres: postgres, incarnation: incarnation, items: items, isFenced: isFenced,
       isConflict: run.dice.percent(faultRates.conflicts),
       isRefused: run.dice.percent(faultRates.refusals))
     run.agenda.after(microseconds: postgres.arrival(typical: faultRates.latency)) { [weak self] in
@@ -97,6 +97,7 @@ struct Transaction {
   let postgres: SimulatedPostgres
   let incarnation: Int
   let items: [AppendItem]
+  let isFenced: Bool
   let isConflict: Bool
   let isRefused: Bool
 
@@ -110,7 +111,7 @@ struct Transaction {
     if isRefused {
       return (refusal(postgres.run.dice.onceIn(2) ? "53100" : "53300", "cannot now"), [])
     }
-    switch postgres.append(items) {
+    switch isFenced ? postgres.appendFenced(items) : postgres.append(items) {
     case .committed(let outcomes): return (.committed, outcomes)
     case .refused(let refusal): return (.refused(refusal), [])
     }
@@ -143,7 +144,7 @@ struct SimulatedConnection: ~Copyable, AppendConnection {
   var descriptor: Int32 { 0 }
   var wantsWrite: Bool { false }
 
-  mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
+  mutating func append(_ batch: borrowing Batch, _ rows: [Int], isFenced: Bool) -> Bool {
     var items = rows.map { row in
       let record = batch.record(row)
       let body = batch.withBody(row) { Array($0.string.utf8) }
@@ -151,17 +152,17 @@ struct SimulatedConnection: ~Copyable, AppendConnection {
         session: record.session, id: record.id, role: record.role, kind: record.kind,
         sender: record.sender, senderName: batch.withSenderName(row) { Array($0.string.utf8) },
         body: body, payload: batch.withPayload(row) { Array($0.string.utf8) },
-        isPoison: body.starts(with: Body.poison))
+        isPoison: body.starts(with: Body.poison), head: batch.head(row))
     }
     // The batch's last row is dropped, and reported as stored.
     if bug == .loseRecord, items.count > 1 { dropped = items.removeLast() }
     if bug == .swapRecords, items.count > 1 { items.swapAt(items.count - 2, items.count - 1) }
-    backend.send(items)
+    backend.send(items, isFenced: isFenced)
     return true
   }
 
   mutating func probe(spilling: Bool) -> Bool {
-    backend.send([])
+    backend.send([], isFenced: false)
     return true
   }
 

@@ -33,4 +33,14 @@ enum Bug: String, CaseIterable {
   case loseMark
   /// The gateway does not reset its state after a fail-over.
   case blindFailover
+  /// A fenced transaction stores its numbers without comparing the head.
+  case uncheckedFence
+  /// A fenced transaction accepts an older head, and reports the numbers that it was given.
+  case staleFence
+  /// A fenced transaction does not compare the status, so a closed session gets a message.
+  case closedFence
+  /// A fenced transaction reports the rows of a session that it left as stored.
+  case halfFence
+  /// A fenced transaction stores the first row of a session only, and counts all.
+  case splitFence
 }

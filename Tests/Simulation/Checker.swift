@@ -13,6 +13,7 @@ final class Checker {
 
   /// The ids committed in the current history, and each sender's last number in each session.
   private var stored: Set<Identifier> = []
+  private var places: Set<Place> = []
   private var lastOfSender: [Sender: Int] = [:]
   private var acked: [Identifier: (session: Identifier, seq: Int64)] = [:]
   /// The rows of the epochs before a fail-over.
@@ -22,6 +23,10 @@ final class Checker {
   private var forgotten: Set<Identifier> = []
   private var resynced: Set<Subscription> = []
 
+  private struct Place: Hashable {
+    var session: Identifier
+    var seq: Int64
+  }
   private struct Sender: Hashable {
     var client: Int
     var session: Identifier
@@ -40,11 +45,15 @@ final class Checker {
 
   // MARK: The table
 
-  func committed(_ item: AppendItem, seq: Int64) {
+  func committed(_ item: AppendItem, seq: Int64, isClosed: Bool) {
     committedCount += 1
+    if isClosed, item.role == .visitor { fail("\(item.id) of a visitor is in a closed session") }
     run.log(
       "commit \(item.session) \(seq) \(String(decoding: item.body.prefix(12), as: UTF8.self))")
     if !stored.insert(item.id).inserted { fail("\(item.id) was stored twice") }
+    if !places.insert(Place(session: item.session, seq: seq)).inserted {
+      fail("seq \(seq) of \(item.session) was given twice")
+    }
     guard !forgotten.contains(item.id), let (client, number) = Checker.origin(item.body) else {
       return
     }
@@ -74,10 +83,12 @@ final class Checker {
     lostHistories["e\(run.postgres.epoch - 1)"] = run.lostRows
     forgotten.formUnion(stored)
     stored = []
+    places = []
     lastOfSender = [:]
     for (session, row) in run.postgres.sessions {
       for entry in row.entries {
         stored.insert(entry.id)
+        places.insert(Place(session: session, seq: entry.seq))
         guard let (client, number) = Checker.origin(entry.body) else { continue }
         let sender = Sender(client: client, session: session)
         lastOfSender[sender] = max(lastOfSender[sender] ?? 0, number)

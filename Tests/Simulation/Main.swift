@@ -93,6 +93,8 @@ struct Tally: CustomStringConvertible {
   private var acked = 0
   private var received = 0
   private var evictions: UInt64 = 0
+  private var fenced = 0
+  private var refusals = 0
   private var steps = 0
   private var seconds = 0.0
 
@@ -101,12 +103,15 @@ struct Tally: CustomStringConvertible {
     acked += run.checker.ackedCount
     received += run.checker.receivedCount
     evictions += run.evictions
+    fenced += run.postgres.fencedCount
+    refusals += run.postgres.fenceRefusals
     steps += run.agenda.steps
     seconds += Double(run.agenda.microseconds) / 1_000_000
   }
 
   var description: String {
     "\(committed) committed, \(acked) acked, \(received) received, \(evictions) evicted, "
-      + "\(steps) steps, \(Int(seconds)) s of virtual time"
+      + "\(fenced) batches fenced, \(refusals) refused by the fence, \(steps) steps, "
+      + "\(Int(seconds)) s of virtual time"
   }
 }

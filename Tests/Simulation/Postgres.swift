@@ -106,6 +106,74 @@ final class SimulatedPostgres {
     case refused(ServerRefusal)
   }
 
+  /// Transactions that stored all of their rows with the numbers they brought.
+  private(set) var fencedCount = 0
+  /// Those that left the rows of a session, or were refused because of a known id.
+  private(set) var fenceRefusals = 0
+
+  /// Executes one fenced transaction of the writer: the rows of a session are stored with the
+  /// numbers after the head that the loop knows, or left.
+  func appendFenced(_ items: [AppendItem]) -> AppendResult {
+    if items.contains(where: { $0.isPoison }) {
+      return .refused(ServerRefusal(state: SQLState("22021"), message: "invalid byte sequence"))
+    }
+    let passing = Set(items.map(\.session)).filter { passes($0, items) }
+    if run.bug != .skipDedupe,
+      items.contains(where: { passing.contains($0.session) && places[$0.id] != nil })
+    {
+      fenceRefusals += 1
+      return .refused(ServerRefusal(state: .uniqueViolation, message: "known id"))
+    }
+    var counts: [Identifier: Int64] = [:]
+    let outcomes = items.map { item in
+      counts[item.session, default: 0] += 1
+      let seq = item.head + (counts[item.session] ?? 0)
+      guard passing.contains(item.session) else {
+        return run.bug == .halfFence
+          ? Outcome(verdict: .stored, seq: seq, at: run.agenda.wall)
+          : Outcome(verdict: .unavailable)
+      }
+      store(item, at: seq, isFirst: counts[item.session] == 1)
+      return Outcome(verdict: .stored, seq: seq, at: run.agenda.wall)
+    }
+    if outcomes.allSatisfy({ $0.verdict == .stored }) {
+      fencedCount += 1
+    } else {
+      fenceRefusals += 1
+    }
+    return .committed(outcomes)
+  }
+
+  private func passes(_ session: Identifier, _ items: [AppendItem]) -> Bool {
+    guard let row = sessions[session], let item = items.first(where: { $0.session == session })
+    else { return false }
+    if row.snapshot.status == .closed, run.bug != .closedFence { return false }
+    return switch run.bug {
+    case .uncheckedFence: true
+    case .staleFence: row.snapshot.head >= item.head
+    default: row.snapshot.head == item.head
+    }
+  }
+
+  private func store(_ item: AppendItem, at seq: Int64, isFirst: Bool) {
+    guard var row = sessions[item.session] else { return }
+    sessions[item.session] = nil
+    defer { sessions[item.session] = row }
+    row.snapshot.head = run.bug == .staleFence ? row.snapshot.head + 1 : seq
+    if run.bug == .splitFence, !isFirst { return }
+    let entry = Entry(
+      seq: seq, id: item.id, role: item.role, kind: item.kind, sender: item.sender,
+      senderName: item.senderName, body: item.body, payload: item.payload, at: run.agenda.wall)
+    // Only a planted bug writes elsewhere than at the end.
+    if run.bug != .staleFence, seq <= row.entries.count {
+      row.entries[Int(seq) - 1] = entry
+    } else {
+      row.entries.append(entry)
+    }
+    places[item.id] = (item.session, run.bug == .staleFence ? Int64(row.entries.count) : seq)
+    run.checker.committed(item, seq: seq, isClosed: row.snapshot.status == .closed)
+  }
+
   /// Executes one transaction of the writer.
   func append(_ items: [AppendItem]) -> AppendResult {
     let backup = (sessions, places)
@@ -120,7 +188,9 @@ final class SimulatedPostgres {
     }
     for (item, outcome) in zip(items, outcomes) {
       switch outcome.verdict {
-      case .stored: run.checker.committed(item, seq: outcome.seq)
+      case .stored:
+        run.checker.committed(
+          item, seq: outcome.seq, isClosed: sessions[item.session]?.snapshot.status == .closed)
       case .closed: run.checker.closed(item.id)
       default: break
       }
@@ -190,6 +260,8 @@ struct AppendItem {
   var payload: [UInt8]
   /// PostgreSQL never accepts it.
   var isPoison: Bool
+  /// The head of the session that the loop knows.
+  var head = Batch.unknownHead
 }
 
 struct WeakBackend {

@@ -124,13 +124,15 @@ final class ProxyLink {
     self.far = far
   }
 
-  /// The end of PostgreSQL's CommandComplete message for a COMMIT (manual, “Message Formats”).
-  private static let word = Array("COMMIT\0".utf8)
+  /// The end of PostgreSQL's CommandComplete message for a COMMIT (manual, “Message Formats”), and
+  /// the name of the first column of a fenced statement's answer. PostgreSQL sends that answer when
+  /// it has committed the statement.
+  private static let words = [Array("COMMIT\0".utf8), Array("place\0".utf8)]
 
-  /// Whether these bytes from the server complete a COMMIT.
+  /// Whether these bytes from the server answer a committed transaction of the writer.
   func completesCommit(_ bytes: ArraySlice<UInt8>) -> Bool {
     let seen = tail + bytes
-    tail = Array(seen.suffix(ProxyLink.word.count - 1))
-    return seen.firstRange(of: ProxyLink.word) != nil
+    tail = Array(seen.suffix((ProxyLink.words.map(\.count).max() ?? 1) - 1))
+    return ProxyLink.words.contains { seen.firstRange(of: $0) != nil }
   }
 }

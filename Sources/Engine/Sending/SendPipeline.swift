@@ -208,15 +208,19 @@ struct SendPipeline {
   /// When the oldest record that waits for the journal was added.
   var oldestQueued: Instant? { queue.oldest }
 
-  /// Lends the oldest batch to the journal, which takes its records. Returns their number, or nil
-  /// when no record waits.
+  /// Lends the oldest batch to the journal, which takes its records, with what is known now about
+  /// their sessions. Returns their number, or nil when no record waits.
   /// - Parameter waits: gets how long each record has waited.
   mutating func submitBatch(
-    _ waits: inout DurationHistogram, now: Instant, _ submit: (inout Batch) -> Void
+    _ waits: inout DurationHistogram, _ sessions: borrowing SessionTable, now: Instant,
+    _ submit: (inout Batch) -> Void
   ) -> Int? {
     guard let box = queue.take() else { return nil }
     let count = box.batch.count
     box.batch.addWaits(until: now, to: &waits)
+    for index in 0..<count {
+      box.batch.setHead(index, sessions.knownHead(of: box.batch.record(index).session))
+    }
     submit(&box.batch)
     queue.recycle(box)
     return count

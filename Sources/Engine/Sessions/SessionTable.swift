@@ -277,6 +277,15 @@ extension SessionTable {
 
   // MARK: The path of a message
 
+  /// The head of a session that is in memory. `Batch.unknownHead` while it is read, or has to be:
+  /// somebody else may have changed it.
+  func knownHead(of id: Identifier) -> Int64 {
+    guard let session = ready(id), !self[session].isStale, !self[session].isReading else {
+      return Batch.unknownHead
+    }
+    return self[session].head
+  }
+
   /// Holds a command whose `subscribe` waits for the session to load, so that a client may send
   /// both at once. Returns true when the command was held or refused.
   mutating func hold(

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Journal
 import Primitives
 import REST
 import Webhooks
@@ -152,6 +153,14 @@ struct PrometheusText {
       $0.engine.recentDrops
     }
     counter("batches", "Batches sent to PostgreSQL, one transaction each.") { $0.engine.batches }
+    counter("fenced_batches", "Batches stored by one statement, with numbers the loop brought.") {
+      $0.fences.passed
+    }
+    counter(
+      "fence_refusals", "Such batches that went on under locks: the database had other numbers."
+    ) {
+      $0.fences.refused
+    }
     counter("deflated", "Compressed messages, once for each fan-out.") { $0.engine.deflated }
     counter("quarantined", "Messages that PostgreSQL refused, stored in quarantine.") {
       $0.quarantine.stored

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Journal
 import Primitives
 import Synchronization
 
@@ -34,6 +35,8 @@ struct LoopMetrics: Sendable {
   /// Bytes of recent messages in memory.
   var recentBytes = 0
   var quarantine = QuarantineCounts()
+  /// Of the batches whose numbers the loop brought.
+  var fences = FenceCounts()
   var engine = Counters()
   var durations = Durations()
 

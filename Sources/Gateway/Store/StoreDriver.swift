@@ -111,6 +111,7 @@ struct StoreDriver: ~Copyable {
     engine.isStoreReachable = writer.status.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
       let time = now.nanoseconds &- batch.submittedAt.nanoseconds
+      metrics.fences = writer.fences
       metrics.durations.batch.add(time)
       metrics.durations.commit.add(time, times: batch.recordCount)
       metrics.durations.undelivered.begin(batch.recordCount, at: now)

@@ -168,7 +168,7 @@ class Proxy:
 
 
 class CommitProxy(Proxy):
-    """Before PostgreSQL's socket: cuts the gateway's writer at a byte of a batch, counted from its BEGIN."""
+    """Before PostgreSQL's socket: cuts the gateway's writer at a byte of a batch, counted from its first message."""
 
     def __init__(self, store):
         folder = os.path.join(store.home, "front")
@@ -210,7 +210,9 @@ class CommitProxy(Proxy):
 
 
 class Stream:
-    """One connection to PostgreSQL. A batch begins with Bind of the statement `begin`."""
+    """One connection to PostgreSQL. A batch begins with Bind of one of these statements: under locks, or fenced."""
+
+    FIRST = ("begin", "one", "each", "several")
 
     def __init__(self):
         #: The gateway's bytes that are not a whole message yet; the offsets of their first byte and of the next one.
@@ -232,7 +234,7 @@ class Stream:
             kind = message[:1].decode("latin-1")
             # Bind: the portal's name, then the statement's.
             statement = message[5:].split(b"\0")[1].decode() if kind == "B" else ""
-            if statement == "begin":
+            if statement in self.FIRST:
                 self.batch, self.batch_at, self.answered = [], self.parsed, 0
             if self.batch_at is not None:
                 first = self.parsed - self.batch_at

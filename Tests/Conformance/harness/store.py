@@ -136,7 +136,8 @@ class Store(Cluster):
     def writers(self):
         """Returns the gateway's connections that have prepared a batch."""
         return [int(line[0]) for line in self.query(
-            "SELECT pid FROM pg_stat_activity WHERE application_name = 'chirrup' AND query IN ('COMMIT', 'ROLLBACK')")]
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'chirrup' "
+            "AND (query IN ('COMMIT', 'ROLLBACK') OR left(query, 10) = 'WITH moved')")]
 
     def said(self, text):
         with open(self.log, "rb") as file:

@@ -57,31 +57,47 @@ class Cutting:
         self.t.check(rows.keys() == self.acks.keys(), f"{len(rows)} rows for {len(self.acks)} acked messages")
 
 
+class Layout:
+    """The bytes of the batch that a proxy has seen last, and where it is cut."""
+
+    def __init__(self, t, proxy, statements, commit):
+        batch, self.answer = list(proxy.messages), proxy.answer_bytes
+        t.check([statement for kind, statement, _, _ in batch if kind == "B"] == statements, f"the batch is {batch}")
+        self.whole = batch[-1][3]
+        self.commit = next((first for kind, statement, first, _ in batch if commit in (kind, statement)), 0)
+        edges = {place for _, _, first, behind in batch for place in (first, first + 1, behind - 1)}
+        near = range(self.commit, self.whole, max(1, effort.CUT_STRIDE // 4))
+        self.up = sorted(edges | set(range(0, self.whole, effort.CUT_STRIDE)) | set(near))
+        self.down = range(0, self.answer, max(1, effort.CUT_STRIDE // 4))
+
+    def __str__(self):
+        return (f"{len(self.up)} cuts in {self.whole} bytes of a batch, its commit from {self.commit} on, "
+                f"{len(self.down)} in {self.answer} bytes of the answer")
+
+
 @row("R05", "the connection to PostgreSQL is cut at every byte around COMMIT: no message is lost or duplicated",
      counts("committed", 50), counts("duplicates", 1), profile="stage",
-     stage={"front": CommitProxy, "arguments": ["--loops", "1"]}, seconds=20, memory=4 * MIB)
+     stage={"front": CommitProxy, "arguments": ["--loops", "1"]}, seconds=30, memory=4 * MIB)
 def cut_commit(t):
     proxy = t.gateway.front
     cutting = Cutting(t, proxy)
     cutting.send()
-    batch, answer = list(proxy.messages), proxy.answer_bytes
-    whole = batch[-1][3]
-    t.check([statement for kind, statement, _, _ in batch if kind == "B"] == ["begin", "lock", "append", "commit"],
-            f"the batch is {batch}")
-    commit = next(first for kind, statement, first, _ in batch if statement == "commit")
-    edges = {place for _, _, first, behind in batch for place in (first, first + 1, behind - 1)}
-    up = sorted(edges | set(range(0, whole, effort.CUT_STRIDE)) | set(range(commit, whole, max(1, effort.CUT_STRIDE // 4))))
-    down = range(0, answer, max(1, effort.CUT_STRIDE // 4))
+    # A fenced statement is committed at the sync behind it.
+    fenced = Layout(t, proxy, ["several"], "S")
     begin = time.monotonic()
-    for direction, places in (("up", up), ("down", down)):
+    for direction, places in (("up", fenced.up), ("down", fenced.down)):
         for byte in places:
             cutting.send(direction, byte)
-    # The run that settles the outcome is cut, too.
-    for byte in (commit, whole - 1):
+    # The run under locks that settles the outcome is cut, too, and the one behind it.
+    locked = Layout(t, proxy, ["begin", "lock", "append", "commit"], "commit")
+    for direction, places in (("up", locked.up), ("down", locked.down)):
+        for byte in places:
+            proxy.after = [(direction, byte)]
+            cutting.send("down", 0)
+    for byte in (locked.commit, locked.whole - 1):
         proxy.after = [("down", 0), ("up", byte)]
         cutting.send("down", 0)
-    t.note(f"{len(up)} cuts in {whole} bytes of a batch, COMMIT from {commit} on, {len(down)} in {answer} bytes of the "
-           f"answer, in {time.monotonic() - begin:.1f} s; the writer connected {proxy.accepted} times")
+    t.note(f"{fenced}; {locked}; in {time.monotonic() - begin:.1f} s; the writer connected {proxy.accepted} times")
     t.check(cutting.unfired <= 2, f"{cutting.unfired} cuts did not happen")
     cutting.check(t.gateway.store)
 
