@@ -188,6 +188,19 @@ class Gateway:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def lasting_descriptors(self):
+        """Returns their number as if the connection for expensive statements was open. Upkeep opens it at some time,
+        with a thread and its epoll, and it stays."""
+        tasks = f"/proc/{self.pid}/task"
+        names = []
+        for task in os.listdir(tasks):
+            try:
+                with open(f"{tasks}/{task}/comm") as file:
+                    names.append(file.read().strip())
+            except FileNotFoundError:
+                continue  # ended meanwhile
+        return self.descriptors() + (0 if "readers" in names else 2)
+
     def inheritable(self):
         """Returns the descriptors that a started program would inherit (no FD_CLOEXEC), except the standard ones."""
         found = []

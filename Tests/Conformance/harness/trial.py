@@ -127,7 +127,7 @@ class Trial:
     def begin(self):
         self.log_start = os.path.getsize(self.gateway.log)
         self.figures = self.gateway.metrics()
-        self.descriptors = self.settled(self.gateway.descriptors)
+        self.descriptors = self.settled(self.gateway.lasting_descriptors)
         self.memory = self.gateway.memory()
 
     def settled(self, read):
@@ -185,7 +185,7 @@ class Trial:
         if inheritable := self.gateway.inheritable():
             self.failures.append(f"descriptors that a started program inherits: {', '.join(inheritable)}")
         deadline = time.monotonic() + self.patience
-        while (found := self.gateway.descriptors()) > self.descriptors:
+        while (found := self.gateway.lasting_descriptors()) > self.descriptors:
             if time.monotonic() > deadline:
                 self.failures.append(f"{found - self.descriptors} descriptors are left open")
                 return

@@ -75,7 +75,7 @@ def unanswered_close(t):
     now = time.monotonic()
     t.check(now - begin >= 4.5 and now - closed_at <= 20 * t.scale, f"the end came after {now - closed_at:.1f} s, not 5")
     # The socket itself is gone at most 2 s later, although this side stays open: see the descriptors.
-    t.check(t.eventually(lambda: t.gateway.descriptors() <= t.descriptors), "the socket is not closed")
+    t.check(t.eventually(lambda: t.gateway.lasting_descriptors() <= t.descriptors), "the socket is not closed")
 
 
 @row("F30", "the end of the stream without a close frame, a reset inside a frame", closed(1006, 6))

@@ -161,14 +161,14 @@ def come_and_go(t):
     # Growth by the first connections (tables, pools of the allocator) is no leak of the later ones.
     visits.run(effort.CONNECTS // 10)
     quiet(t)
-    descriptors, memory, begin = t.gateway.descriptors(), t.gateway.memory(), time.monotonic()
+    descriptors, memory, begin = t.gateway.lasting_descriptors(), t.gateway.memory(), time.monotonic()
     visits.run(effort.CONNECTS)
     seconds = time.monotonic() - begin
     quiet(t)
     grown = t.gateway.memory() - memory
     # The last of them may still linger; a leak stays.
-    t.eventually(lambda: t.gateway.descriptors() <= descriptors)
-    left = t.gateway.descriptors() - descriptors
+    t.eventually(lambda: t.gateway.lasting_descriptors() <= descriptors)
+    left = t.gateway.lasting_descriptors() - descriptors
     t.note(f"{visits.done} connects, {effort.CONNECTS / seconds:.0f} a second; after the first tenth {left} descriptors "
            f"and {grown / KIB:.0f} KiB of anonymous memory more ({t.gateway.memory() / MIB:.1f} MiB)")
     t.check(not visits.failures, f"{len(visits.failures)} failed: {visits.failures[:3]}")
