@@ -227,7 +227,7 @@ def foreign_workspace(t):
     headers = [("Authorization", f"Bearer {stranger['token']}")]
     # The first list opens the connection of expensive statements, which stays.
     t.gateway.ask("GET", CONVERSATIONS, headers)
-    t.descriptors = t.settled(t.gateway.descriptors)
+    t.descriptors = t.settled(t.gateway.lasting_descriptors)
     visitor = t.chat()
     visitor.send(visitor.session, t.canary)
     chat = t.chat("operator", account=stranger)
