@@ -234,7 +234,7 @@ BEGIN
   IF to_regrole('chirrup_gateway') IS NULL THEN RETURN; END IF;
   GRANT UPDATE ON chat_session_figures TO chirrup_gateway;
   FOR item IN
-    SELECT oid::regprocedure AS name FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+    SELECT oid::regprocedure AS name FROM pg_proc WHERE pronamespace = quote_ident(current_schema())::regnamespace
       AND proname IN ('chirrup_figures', 'chirrup_count')
       AND NOT has_function_privilege('chirrup_gateway', oid, 'EXECUTE')
   LOOP EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO chirrup_gateway', item.name); END LOOP;
@@ -431,7 +431,7 @@ BEGIN
   IF to_regrole('chirrup_gateway') IS NULL THEN RETURN; END IF;
   REVOKE UPDATE ON chat_session_figures FROM chirrup_gateway;
   FOR item IN
-    SELECT oid::regprocedure AS name FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+    SELECT oid::regprocedure AS name FROM pg_proc WHERE pronamespace = quote_ident(current_schema())::regnamespace
       AND proname IN ('chirrup_figures', 'chirrup_add_figures', 'chirrup_settle_day', 'chirrup_count_session',
         'chirrup_count') AND NOT has_function_privilege('chirrup_gateway', oid, 'EXECUTE')
   LOOP EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO chirrup_gateway', item.name); END LOOP;
