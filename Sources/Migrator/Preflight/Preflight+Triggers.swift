@@ -16,7 +16,8 @@ extension Preflight {
         || CASE WHEN prosecdef THEN '' ELSE ', with the privileges of the gateway''s login' END END,
       CASE WHEN prosecdef THEN format('ALTER TABLE %I DISABLE TRIGGER %I;', t.relation, tgname)
         ELSE format('ALTER FUNCTION %s SECURITY DEFINER; (if it needs what the gateway''s login '
-          'may not) or: ALTER TABLE %I DISABLE TRIGGER %I;', p.oid::regprocedure, t.relation, tgname)
+          'may not) or: ALTER TABLE %I DISABLE TRIGGER %I;', p.oid::regprocedure, t.relation,
+          tgname)
         END, false
     FROM adoptable t JOIN pg_trigger ON tgrelid = t.oid AND NOT tgisinternal AND tgenabled <> 'D'
     JOIN pg_proc p ON p.oid = tgfoid

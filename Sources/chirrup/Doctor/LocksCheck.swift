@@ -47,7 +47,8 @@ extension DoctorCheck {
         LEFT JOIN (
           SELECT pid, string_agg(DISTINCT format('%s on %s', mode, relname), ', ') AS held
           FROM pg_locks JOIN pg_class c ON c.oid = relation
-          WHERE granted AND relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p')
+          WHERE granted AND relnamespace = quote_ident(current_schema())::regnamespace
+            AND relkind IN ('r', 'p')
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock',
               'AccessExclusiveLock')
