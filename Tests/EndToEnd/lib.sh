@@ -28,6 +28,10 @@ fail() {
   failures=$((failures + 1))
 }
 
+# has_metric URL PATTERN: whether a line of a gateway's metrics matches. grep reads all of them: with --quiet it ends at
+# the first match, and curl fails when the rest no longer fits into the pipe.
+has_metric() { curl --silent "$1/metrics" | grep --extended-regexp "$2" >/dev/null; }
+
 # check NAME COMMAND…: runs it and prints the result.
 check() {
   local name=$1 status=0

@@ -20,7 +20,7 @@ exits() {
 }
 quarantine() { "$chirrup" quarantine "$@" "${place[@]}"; }
 kept() { [ "$(sql -c 'SELECT count(*) FROM quarantine')" = "$1" ]; }
-counted() { curl --silent "$url/metrics" | grep -q "^chirrup_quarantined_total{.*} $1\$"; }
+counted() { has_metric "$url" "^chirrup_quarantined_total{.*} $1\$"; }
 
 sql -c "ALTER TABLE chats ADD CONSTRAINT words CHECK (content NOT LIKE '%forbidden%')"
 check "list of an empty quarantine: 0" exits 0 quarantine list --json
@@ -29,7 +29,7 @@ check "three of a conversation's messages are rejected, the others stored in ord
 check "they are in quarantine" await 10 "three rows" kept 3
 check "… and PostgreSQL refused the gateway nothing" is_unrefused
 check "… and counted" await 10 "the counter" counted 3
-is_shown() { curl --silent "$url/metrics" | grep -q '^chirrup_quarantine_messages 3$'; }
+is_shown() { has_metric "$url" '^chirrup_quarantine_messages 3$'; }
 check "… also those that are there" await 60 "the number in /metrics" is_shown
 first=$(head -n 1 "$work/ids")
 check "list prints them" exits 0 quarantine list --json

@@ -78,7 +78,7 @@ situation_webhooks_do_not_arrive() {
   receiver=$(free_port)
   hook=$(rest POST webhooks "{\"url\":\"http://127.0.0.1:$receiver/\"}" | member id)
   rest POST "webhooks/$hook/test" >"$work/test"
-  attempted() { curl --silent "$admin/metrics" | grep --quiet '^chirrup_webhooks_attempts_failed_total [1-9]'; }
+  attempted() { has_metric "$admin" '^chirrup_webhooks_attempts_failed_total [1-9]'; }
   await 30 "an attempt" attempted || fail "no attempt"
   answered rest GET "webhooks/$hook/deliveries"
   delivery=$(member id <"$work/answers")

@@ -92,7 +92,7 @@ settled() { [ "$(sql -c "SELECT count(*) FROM webhook_deliveries WHERE status <>
 check "everything is delivered" await 30 "no pending delivery" settled
 check "… every event, in order, without duplicates" \
   "$python" "$folder/webhooks_check.py" "$work/taken" < <(expected)
-counted() { curl --silent "$url/metrics" | grep -Eq "^chirrup_webhooks_$1 [1-9]"; }
+counted() { has_metric "$url" "^chirrup_webhooks_$1 [1-9]"; }
 check "… and counted" counted delivered_total
 check "… with the failed attempts" counted attempts_failed_total
 check "the delivery log has them, with their attempts" \
