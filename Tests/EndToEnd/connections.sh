@@ -55,7 +55,9 @@ import websockets
 
 async def talk(url, visit, target):
     session = visit["session"]
-    async with websockets.connect(url.replace("http", "ws") + "/api/v1/ws", subprotocols=["chirrup.v1"]) as socket:
+    # Nobody takes the answers: with a limit the library would stop reading before the close frame.
+    async with websockets.connect(url.replace("http", "ws") + "/api/v1/ws", subprotocols=["chirrup.v1"],
+                                  max_queue=None) as socket:
         await socket.send(json.dumps({"type": "hello", "ref": "h", "token": visit["token"],
                                       "subscribe": [{"session": session, "tail": 3, "ref": "s"}]}))
         welcome = json.loads((await socket.recv()).split("\n")[0])
