@@ -76,7 +76,7 @@ struct BatchMachine {
   private var storeFault: SQLState?
   private(set) var isProbing = false
   private(set) var isBusy = false
-  /// What became of the fenced transactions.
+  /// The outcomes of the fenced transactions.
   private(set) var fences = FenceCounts()
   private var conflictBackoff: Backoff
   private var storeBackoff: Backoff

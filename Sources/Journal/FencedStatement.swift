@@ -124,7 +124,7 @@ enum FencedStatement {
 
   // MARK: Parameters, written directly from the batch
 
-  /// What a batch has for one session.
+  /// The entries of one session in a batch.
   struct Group: Equatable {
     /// Its rows in `FencedRows.order`.
     var rows: Range<Int>
@@ -212,7 +212,7 @@ enum FencedStatement {
     writeEntries(of: batch, rows.further, to: &parameters)
   }
 
-  /// What a row of `chats` gets from the batch.
+  /// The columns of `chats` that the batch fills.
   private static func writeEntries(
     of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
   ) {

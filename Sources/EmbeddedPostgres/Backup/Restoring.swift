@@ -12,7 +12,7 @@ enum Restoring {
   static let options = ["-c", "archive_mode=off"]
 }
 
-/// What a restore does, for its progress. It gives a number only of what it measures.
+/// The step of a restore that its progress shows. It gives a number only of what it measures.
 public enum RestoreEvent: Sendable, Equatable {
   /// About every two seconds.
   case copying(bytes: Int64, of: Int64)
