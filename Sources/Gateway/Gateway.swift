@@ -116,7 +116,7 @@ public enum Gateway {
     try sayFarewell(context, at: reload.databaseURL)
     context.readers.stop()
     context.upkeep.stop()
-    try end(deliverer, context, by: deadline)
+    end(deliverer, context, by: deadline)
     watchdog.stop()
     watching.join()
     context.logger.info("stopped")
@@ -137,8 +137,6 @@ public enum Gateway {
   private static func waitForLoops(
     _ context: GatewayContext, _ watchdog: Watchdog, by limit: Instant
   ) throws {
-    let epoll = try Epoll()
-    var events = Events(capacity: 1)
     while !context.metrics.hasEnded {
       guard SystemClock.now() < limit else {
         context.logger.error(
@@ -146,7 +144,7 @@ public enum Gateway {
           metadata: watchdog.metadata())
         throw LoopsStalled()
       }
-      try epoll.wait(into: &events, timeoutMilliseconds: 20)
+      Thread.sleep(milliseconds: 20)
     }
   }
 
@@ -172,14 +170,12 @@ public enum Gateway {
   /// answer it cannot end: its thread is then abandoned, and its leases expire.
   private static func end(
     _ deliverer: consuming Thread, _ context: GatewayContext, by deadline: Instant
-  ) throws {
+  ) {
     context.deliveries.stop()
-    let epoll = try Epoll()
-    var events = Events(capacity: 1)
     let limit = min(deadline, SystemClock.now().advanced(byMilliseconds: 3_000))
     while !context.deliveries.hasEnded {
       guard SystemClock.now() < limit else { return }
-      try epoll.wait(into: &events, timeoutMilliseconds: 20)
+      Thread.sleep(milliseconds: 20)
     }
     deliverer.join()
   }

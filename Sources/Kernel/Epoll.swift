@@ -54,7 +54,7 @@ public struct Event: Sendable {
 
 /// An epoll instance (epoll(7)). Closing a descriptor removes it, so an owner only has to ignore
 /// events with a datum that it no longer knows.
-public struct Epoll: ~Copyable {
+public struct Epoll: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
 
   public init() throws(Errno) {

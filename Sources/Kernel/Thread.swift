@@ -49,6 +49,12 @@ public struct Thread: ~Copyable, Sendable {
     return Thread(handle: handle)
   }
 
+  /// Suspends the calling thread. Unlike a wait for events it needs no descriptor, so it works when
+  /// none is left.
+  public static func sleep(milliseconds: Int64) {
+    usleep(UInt32(clamping: milliseconds * 1_000))
+  }
+
   /// Waits for the end of the thread.
   public consuming func join() {
     // At most once, because this consumes the handle.

@@ -47,7 +47,7 @@ enum Database {
       } catch {
         // A gateway has locked the data directory and is still starting its server.
         guard case .inUse = error, SystemClock.now() < deadline else { throw error }
-        try Epoll.pause(milliseconds: 200)
+        Thread.sleep(milliseconds: 200)
         continue
       }
       defer { cluster.stop() }
@@ -89,7 +89,7 @@ enum Database {
     let migrator = try Migrator(connection)
     guard case .pending = try migrator.status().standing() else { return }
     // A gateway that has just started may be applying them.
-    try Epoll.pause(milliseconds: 2_000)
+    Thread.sleep(milliseconds: 2_000)
     if case .pending(let pending) = try migrator.status().standing() {
       throw CommandFailure(
         "\(pending.count) migrations are pending (the first is \(pending[0].revision)); "
@@ -117,15 +117,6 @@ extension BlockingConnection {
         "there is no workspace \"\(name)\"; create it with: chirrup workspace create \(name)")
     }
     return workspace
-  }
-}
-
-extension Epoll {
-  /// Sleeps.
-  static func pause(milliseconds: Int32) throws {
-    let epoll = try Epoll()
-    var events = Events(capacity: 1)
-    try epoll.wait(into: &events, timeoutMilliseconds: milliseconds)
   }
 }
 

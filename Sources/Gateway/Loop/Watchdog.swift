@@ -69,6 +69,7 @@ final class Watchdog: Sendable {
   private let service: ServiceManager?
   private let exit: @Sendable () -> Void
   private let wakeup: EventCounter
+  private let epoll: Epoll
   private let deadline = Atomic<Int64>(Instant.never.nanoseconds)
   private let isStopping = Atomic(false)
 
@@ -89,6 +90,8 @@ final class Watchdog: Sendable {
     self.limits = limits
     self.exit = exit
     wakeup = try EventCounter()
+    epoll = try Epoll()
+    try epoll.add(rawValue: wakeup.rawValue, .read, datum: 0)
   }
 
   /// The process is ended at this instant, unless the watchdog is stopped before.
@@ -104,8 +107,6 @@ final class Watchdog: Sendable {
 
   /// On a thread of its own, until `stop`.
   func run() throws(Errno) {
-    let epoll = try Epoll()
-    try epoll.add(rawValue: wakeup.rawValue, .read, datum: 0)
     var events = Events(capacity: 1)
     let watch = LoopWatch(
       stallMilliseconds: limits.stallMilliseconds, checkMilliseconds: limits.checkMilliseconds)

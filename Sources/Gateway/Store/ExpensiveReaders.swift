@@ -53,6 +53,9 @@ final class ExpensiveReaders: Sendable {
   private let inbox: Mutex<Inbox>
   private let posted = Mutex(Figures())
   private let wakeup: EventCounter
+  /// Made with the gateway and not with the thread: when the first statement comes, no descriptor
+  /// may be left.
+  private let epoll: Epoll
 
   /// - Parameters:
   ///   - count: the number of connections.
@@ -62,6 +65,8 @@ final class ExpensiveReaders: Sendable {
     self.count = count
     self.logger = logger
     wakeup = try EventCounter()
+    epoll = try Epoll()
+    try epoll.add(rawValue: wakeup.rawValue, .read, datum: ExpensiveReaders.wakeupDatum)
   }
 
   /// Changes the address and the limit for the next statements. Statements under way end on their
@@ -120,8 +125,6 @@ final class ExpensiveReaders: Sendable {
   }
 
   private func serve() throws(Errno) {
-    let epoll = try Epoll()
-    try epoll.add(rawValue: wakeup.rawValue, .read, datum: ExpensiveReaders.wakeupDatum)
     var events = Events(capacity: count + 1)
     let first = inbox.withLock(\.source)
     var readers = (0..<count).map { Reader(first, seed: UInt64($0)) }
@@ -143,7 +146,7 @@ final class ExpensiveReaders: Sendable {
       var hasFree = false
       for (index, reader) in readers.enumerated() where reader.isInUse {
         reader.advance(now: now)
-        watch(reader, index, epoll)
+        watch(reader, index)
         deadline = min(deadline, reader.nextDeadline)
         hasFree = hasFree || reader.isFree
       }
@@ -181,7 +184,7 @@ final class ExpensiveReaders: Sendable {
     waiting.removeFirst(sent)
   }
 
-  private func watch(_ reader: Reader, _ index: Int, _ epoll: borrowing Epoll) {
+  private func watch(_ reader: Reader, _ index: Int) {
     guard let interest = reader.newInterest() else { return }
     do throws(Errno) {
       // The socket of a connection under way may be another one with the same number.

@@ -190,7 +190,7 @@ class Gateway:
 
     def lasting_descriptors(self):
         """Returns their number as if the connection for expensive statements was open. Upkeep opens it at some time,
-        with a thread and its epoll, and it stays."""
+        with a thread, and it stays."""
         tasks = f"/proc/{self.pid}/task"
         names = []
         for task in os.listdir(tasks):
@@ -199,7 +199,7 @@ class Gateway:
                     names.append(file.read().strip())
             except FileNotFoundError:
                 continue  # ended meanwhile
-        return self.descriptors() + (0 if "readers" in names else 2)
+        return self.descriptors() + (0 if "readers" in names else 1)
 
     def inheritable(self):
         """Returns the descriptors that a started program would inherit (no FD_CLOEXEC), except the standard ones."""
@@ -248,6 +248,11 @@ class Gateway:
         soft, hard = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (count, hard))
         return soft
+
+    def leave_no_descriptor(self):
+        """Lowers the limit to the lowest free number, since the kernel limits the numbers. Returns the limit before."""
+        used = {int(number) for number in os.listdir(f"/proc/{self.pid}/fd")}
+        return self.limit_descriptors(next(number for number in range(len(used) + 1) if number not in used))
 
     # Credentials
 

@@ -12,6 +12,8 @@ from harness.registry import counts, refused, row
 
 from .common import KIB, MIB
 
+SEARCH = "/api/v1/admin/live-chat/messages/search?q=hello"
+
 
 def crowded(t, sessions=8, rate=40, **options):
     """Clients under load, which are closed when the row ends."""
@@ -298,3 +300,35 @@ def drained_without_store(t):
     gateway.wait_ready(200)
     t.restarted()
     judge(t, crowd, store)
+
+
+@row("R12b", "no descriptor left: the first search gets a response, and SIGTERM stores the batch, status 0",
+     counts("committed", 20), profile="stage", stage={"drain": 4}, seconds=20, memory=8 * MIB)
+def drained_without_descriptors(t):
+    gateway = t.gateway
+    operator = gateway.make_tokens("operator")[0]["token"]
+    search = t.peer()
+    search.send(f"GET /healthz HTTP/1.1\r\nHost: {search.host}\r\n\r\n".encode())
+    t.check(search.response().status == 200, "/healthz is not 200")
+    # The first expensive statement starts a thread, which opens a connection to PostgreSQL.
+    is_first = "readers" not in gateway.thread_names()
+    old = gateway.leave_no_descriptor()
+    search.send(f"GET {SEARCH} HTTP/1.1\r\nHost: {search.host}\r\nAuthorization: Bearer {operator}\r\n\r\n".encode())
+    answer = search.response(60 * t.scale)
+    t.note(f"the {'first' if is_first else 'second'} search returns {answer.status}")
+    t.check(answer.status == (503 if is_first else 200), f"the search returns {answer.status} {answer.body!r}")
+    gateway.limit_descriptors(old)
+    crowd = crowded(t)
+    old = gateway.leave_no_descriptor()
+    held = crowd.total("acks") + 20
+    crowd.wait(lambda: crowd.total("acks") > held, 20 * t.scale, "messages are stored meanwhile")
+    gateway.process.terminate()
+    status, seconds = ended(t, 30 * t.scale)
+    t.note(f"ended after {seconds:.1f} s")
+    t.check(status == 0, f"status {status}")
+    t.check(crowd.closes().keys() == {4000}, f"clients were closed with {dict(crowd.closes())}")
+    gateway.launch()
+    gateway.wait_ready(200)
+    gateway.limit_descriptors(old)
+    t.restarted()
+    judge(t, crowd, gateway.store)
