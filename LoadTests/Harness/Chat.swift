@@ -29,6 +29,8 @@ struct Chat: ParsableCommand {
   var arrivals = Arrivals.Spacing.poisson
   @Option(help: "Seconds during which messages become due.")
   var seconds = 10
+  @Option(help: "Seconds of the same load before, which are verified but not measured.")
+  var warmUp = 0
   @Option(help: "Bytes of a message's body.")
   var bodyBytes = 100
   @Option(help: "Share of the messages that operators send, 0 to 1.")
@@ -44,6 +46,7 @@ struct Chat: ParsableCommand {
     try checkRange("--visitors", visitors, 1...1_000_000)
     try checkRange("--operators", operators, 0...10_000)
     try checkRange("--seconds", seconds, 1...86_400)
+    try checkRange("--warm-up", warmUp, 0...3_600)
     try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
     try checkRange("--subscriptions", subscriptions, 1...256)
     try checkRange("--backoff-seconds", backoffSeconds, 1...60)
@@ -82,6 +85,7 @@ struct Chat: ParsableCommand {
       setup: "Arrivals", "\(Format.number(rate)) a second, \(arrivals.rawValue), open loop")
     record.add(setup: "Bodies", "\(Format.count(bodyBytes)) bytes")
     record.add(setup: "Length", "\(Format.seconds(Double(seconds)))")
+    if warmUp > 0 { record.add(setup: "Warm-up", "\(Format.seconds(Double(warmUp)))") }
     record.add(
       setup: "Generator", groups.count == 1 ? "1 process" : "\(groups.count) processes")
   }
@@ -98,7 +102,8 @@ struct Chat: ParsableCommand {
     let plan = LoadPlan(
       target: target,
       stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
-      bodyBytes: bodyBytes, ratePerSecond: rate, spacing: arrivals, seconds: seconds,
+      bodyBytes: bodyBytes, ratePerSecond: rate, spacing: arrivals, warmUpSeconds: warmUp,
+      seconds: seconds,
       operatorShare: operatorShare, settleSeconds: workers.settleSeconds,
       drainSeconds: workers.drainSeconds, backoffMaxMilliseconds: backoffSeconds * 1000, seed: seed)
     var works = workers.works(
@@ -110,11 +115,12 @@ struct Chat: ParsableCommand {
     ) { recorder($0, target) }
     // No process sends before all clients are connected.
     if try members.await(step: 0, seconds: workers.settleSeconds + 30) { try members.take() }
-    let result = try members.results(afterSeconds: seconds)
+    let result = try members.results(afterSeconds: warmUp + seconds)
     record.add(latency: "ack", result.latencies.ack)
     record.add(latency: "delivery", result.latencies.delivery)
     members.recorder.fill(
-      &record, messages: result.counters.acked, deliveries: result.counters.delivered)
+      &record, messages: result.counters.acked - result.counters.warmUpAcked,
+      deliveries: result.counters.delivered - result.counters.warmUpDelivered)
     var found = Report(result)
     found.gateway = members.recorder.gatewayUse
     found.command = record.meta.commandLine
@@ -144,9 +150,6 @@ struct Chat: ParsableCommand {
     let (gateway, credentials) = (gateway, credentials)
     return Recorder(
       intervals: shared.intervals, gateway: { gateway.process(credentials) },
-      postmaster: credentials.dataDir.flatMap {
-        LocalGateway.process(in: $0 + "/postgres/data/postmaster.pid")
-      },
-      target: target)
+      postmaster: gateway.postmaster(credentials), target: target)
   }
 }

@@ -7,12 +7,16 @@ import Histogram
 import Primitives
 
 struct Latencies: Sendable {
+  /// Messages that were due earlier are not recorded.
+  private let since: Instant
   private(set) var ack = Latencies.empty
   private(set) var delivery = Latencies.empty
   /// Recorded since the last `hand`.
   private var recentAck = Intervals.empty
   private var recentDelivery = Intervals.empty
   private(set) var lastRecorded = Instant.zero
+
+  init(since: Instant = .zero) { self.since = since }
 
   static var empty: Histogram<UInt64> {
     Histogram(
@@ -23,6 +27,7 @@ struct Latencies: Sendable {
   private static let maxMicroseconds: UInt64 = 600_000_000
 
   mutating func ack(from due: Instant, to now: Instant) {
+    guard due >= since else { return }
     let value = Latencies.microseconds(from: due, to: now)
     ack.record(value)
     lastRecorded = now
@@ -30,6 +35,7 @@ struct Latencies: Sendable {
   }
 
   mutating func delivery(from due: Instant, to now: Instant) {
+    guard due >= since else { return }
     let value = Latencies.microseconds(from: due, to: now)
     delivery.record(value)
     lastRecorded = now

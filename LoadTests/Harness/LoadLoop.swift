@@ -15,6 +15,8 @@ struct LoadPlan: Sendable, Codable {
   var bodyBytes: Int
   var ratePerSecond: Double
   var spacing: Arrivals.Spacing
+  /// Messages of the warm-up are verified, but not measured.
+  var warmUpSeconds = 0
   var seconds: Int
   /// The share of the messages that operators send, 0 to 1.
   var operatorShare: Double

@@ -13,6 +13,7 @@ extension LoadLoop {
     if !didSettle { shared.stop.store(true, ordering: .relaxed) }
     let moment = didSettle ? try meet() : nil
     while let moment, SystemClock.now() < moment { try step(until: moment) }
+    if didSettle, !isStopped, plan.warmUpSeconds > 0 { try warmUp() }
     let start = SystemClock.now()
     let busy = SystemClock.threadTimeNanoseconds()
     if didSettle, !isStopped { try load(from: start) }
@@ -46,10 +47,24 @@ extension LoadLoop {
     return true
   }
 
+  /// The same load, without measurements: first messages of sessions, and plans of statements, cost
+  /// more than later ones.
+  private func warmUp() throws(Errno) {
+    phase = .warmingUp
+    try send(seconds: plan.warmUpSeconds)
+    measured.counters.warmUpAcked = measured.counters.acked
+    measured.counters.warmUpDelivered = measured.counters.delivered
+    measured.latencies = Latencies(since: SystemClock.now())
+  }
+
   private func load(from start: Instant) throws(Errno) {
     phase = .loading
+    try send(seconds: plan.seconds, from: start)
+  }
+
+  private func send(seconds: Int, from start: Instant = SystemClock.now()) throws(Errno) {
     guard !visitors.isEmpty else { return }
-    talk(from: start, seconds: plan.seconds)
+    talk(from: start, seconds: seconds)
     while let traffic, !traffic.isOver, !isStopped {
       try step(until: traffic.ends)
     }

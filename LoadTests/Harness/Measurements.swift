@@ -12,6 +12,9 @@ struct Counters: Sendable, Codable {
   var duplicateAcks = 0
   /// Received message events of all subscribers.
   var delivered = 0
+  /// The part of `acked` and `delivered` that came during the warm-up.
+  var warmUpAcked = 0
+  var warmUpDelivered = 0
   /// Received WebSocket messages that were deflated.
   var inflated = 0
   var reconnects = 0
@@ -32,6 +35,8 @@ struct Counters: Sendable, Codable {
     acked += other.acked
     duplicateAcks += other.duplicateAcks
     delivered += other.delivered
+    warmUpAcked += other.warmUpAcked
+    warmUpDelivered += other.warmUpDelivered
     inflated += other.inflated
     reconnects += other.reconnects
     resumes += other.resumes

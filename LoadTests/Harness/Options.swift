@@ -30,6 +30,12 @@ struct GatewayOptions: ParsableArguments {
   @Option(
     help: "The gateway's process id, for its processor time and memory (default: of --data-dir).")
   var pid: Int?
+  @Option(
+    help: """
+      The first process of its PostgreSQL, for the processor time of all its processes (default: of \
+      --data-dir).
+      """)
+  var postgresPid: Int?
 
   func validate() throws {
     guard Target(url) != nil else {
@@ -39,6 +45,11 @@ struct GatewayOptions: ParsableArguments {
 
   /// The gateway's process id; nil when no option names it.
   func process(_ credentials: CredentialOptions) -> Int? { pid ?? credentials.gateway }
+
+  /// The first process of its PostgreSQL; nil when no option names it.
+  func postmaster(_ credentials: CredentialOptions) -> Int? {
+    postgresPid ?? credentials.dataDir.flatMap(LocalGateway.postmaster)
+  }
 
   func target() throws -> Target { try trust.target(url) }
 }

@@ -54,7 +54,7 @@ struct Progress: ~Copyable {
 
   private func record(_ total: RunState.Snapshot, in recorder: Recorder) {
     switch total.phase {
-    case .connecting: break
+    case .connecting, .warmingUp: break
     case .loading, .draining:
       recorder.begin(total.counts)
       recorder.tick(total.counts)

@@ -37,6 +37,8 @@ struct Report {
   var loadSeconds = 0.0
   var sent = 0
   var acked = 0
+  /// Without those of the warm-up.
+  var measuredAcked = 0
   var delivered = 0
   var lost = 0
   var duplicated = 0
@@ -68,6 +70,7 @@ struct Report {
     loadSeconds = seconds
     sent = counters.made
     acked = counters.acked
+    measuredAcked = acked - counters.warmUpAcked
     delivered = counters.delivered
     resent = counters.resent
     duplicateAcks = counters.duplicateAcks
@@ -79,8 +82,8 @@ struct Report {
     ackMilliseconds = Latency(latencies.ack)
     deliveryMilliseconds = Latency(latencies.delivery)
     if seconds > 0 {
-      ackedPerSecond = Double(acked) / seconds
-      deliveredPerSecond = Double(delivered) / seconds
+      ackedPerSecond = Double(measuredAcked) / seconds
+      deliveredPerSecond = Double(delivered - counters.warmUpDelivered) / seconds
     }
   }
 
@@ -153,7 +156,7 @@ extension Report: CustomStringConvertible {
       let memory = [gateway.residentBytesBefore, gateway.residentBytesAfter].map { $0 >> 20 }
       lines.append(
         "gateway      \(milliseconds(gateway.processorSeconds)) s of processor time, "
-          + "\(milliseconds(gateway.processorSeconds * 1e6 / Double(max(1, acked)))) µs an ack; "
+          + "\(milliseconds(gateway.processorSeconds * 1e6 / Double(max(1, measuredAcked)))) µs an ack; "
           + "\(memory[0]) MiB before, \(memory[1]) after")
     }
     let incidents =

@@ -17,11 +17,12 @@ final class RunState: Sendable {
   }
 
   enum Phase: Int, Sendable, Codable {
-    case connecting, loading, draining, closing
+    case connecting, warmingUp, loading, draining, closing
 
     var name: String {
       switch self {
       case .connecting: "connecting"
+      case .warmingUp: "warming up"
       case .loading: "loading"
       case .draining: "draining"
       case .closing: "closing"

@@ -29,6 +29,12 @@ import Testing
         apart: true
         command: ["{chirrup}"]
         echo: ws://127.0.0.1:{port}/debug/echo
+      - name: talker
+        kind: plain
+        command: [$TALKER, "{port}", "{database}"]
+        postgres: "{scratch}/talker"
+        chat: ws://127.0.0.1:{port}
+        tokens: [$TALKER, mint, "{role}", "{count}"]
       - name: bare
         kind: raw
         pid: 17
@@ -45,7 +51,7 @@ import Testing
         tls: true
       - { name: many, kind: fanout }
       - { name: hello, kind: upgrade }
-      - { name: chat, kind: chat }
+      - { name: chat, kind: chat, split: true }
       - { name: visitors, kind: idle, subscribes: true }
       - { name: pair, kind: echo, servers: [ours, twin] }
       - { name: rest, kind: idle }
@@ -72,7 +78,7 @@ import Testing
   {
     let plan = try plan()
     #expect(plan.subject == "ours" && plan.rounds == 3)
-    #expect(plan.columns == ["ours", "peer", "twin", "bare"])
+    #expect(plan.columns == ["ours", "peer", "twin", "talker", "bare"])
     #expect(plan.servers(for: plan.work[0]).map(\.name) == ["ours", "peer", "bare"])
     #expect(plan.servers(for: plan.work[1]).map(\.name) == ["ours-TLS"])
     #expect(plan.servers(for: plan.work[2]).map(\.name) == ["ours", "peer"])
@@ -105,6 +111,11 @@ import Testing
       ])
     #expect(arguments("peer", "chat") == nil && arguments("peer", "visitors") == nil)
     #expect(arguments("peer", "rest") == ["ws://127.0.0.1:{port}/echo"])
+    #expect(
+      arguments("talker", "chat") == [
+        "--url", "ws://127.0.0.1:{port}", "--tokens", "{scratch}/tokens",
+      ])
+    #expect(arguments("talker", "small") == nil && arguments("talker", "visitors") == nil)
     #expect(arguments("bare", "small") == ["ws://127.0.0.1:9", "--raw"])
     #expect(arguments("bare", "rest") == nil)
   }
@@ -118,6 +129,15 @@ import Testing
     }
     #expect(names("pair") == ["ours", "twin"])
     #expect(!names("rest").contains("twin"))
+  }
+
+  @Test func `a program is replaced in the command and in the tokens' command`() throws {
+    let plan = try plan()
+    var talker = try #require(plan.servers.first { $0.name == "talker" })
+    talker.use(program: "/t")
+    #expect(talker.command == ["/t", "{port}", "{database}"])
+    #expect(talker.tokens == ["/t", "mint", "{role}", "{count}"])
+    #expect(plan.work.filter(\.isSplit).map(\.name) == ["chat"])
   }
 
   @Test func `placeholders are replaced, and unknown ones are an error`() throws {
@@ -146,6 +166,7 @@ import Testing
     arguments: [
       "  - { name: a, kind: ecco }",
       "  - { name: a, kind: echo, subscribes: true }",
+      "  - { name: a, kind: echo, split: true }",
       "  - { name: a, kind: echo, servers: [nobody] }",
       "  - { name: a, kind: echo, rounds: 0 }",
       "  - { name: a, kind: echo, option: { size: 1 } }",
@@ -171,6 +192,9 @@ import Testing
       "name: a, kind: plain, command: [x]",
       "name: a, kind: plain, command: [x], subscribe: \"ws://x\"",
       "name: a, kind: plain, command: [x], chat: \"ws://x\"",
+      "name: a, kind: plain, command: [x], echo: \"ws://x\", tokens: [x]",
+      "name: a, kind: plain, command: [x], chat: \"ws://x\", tokens: [\"{rolle}\"]",
+      "name: a, kind: chirrup, command: [x], echo: \"ws://x\", postgres: y",
       "name: a, kind: plain, command: [x], echo: \"ws://x\", chat: \"wss://x\", data-directory: y",
       "name: a, column: ours, kind: plain, command: [x], echo: \"ws://x\"",
     ])

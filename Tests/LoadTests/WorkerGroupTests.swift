@@ -70,6 +70,15 @@ import Testing
 
   // MARK: Merged results
 
+  @Test func `messages that were due in the warm-up are not measured, also if they come later`() {
+    var latencies = Latencies(since: Instant(nanoseconds: 1_000))
+    for due: Int64 in [0, 999, 1_000, 2_000] {
+      latencies.ack(from: Instant(nanoseconds: due), to: Instant(nanoseconds: 3_000))
+      latencies.delivery(from: Instant(nanoseconds: due), to: Instant(nanoseconds: 3_000))
+    }
+    #expect(latencies.ack.totalCount == 2 && latencies.delivery.totalCount == 2)
+  }
+
   /// The percentile of all is not the mean of the parts' percentiles.
   @Test func `histograms are merged and not averaged`() throws {
     var all = Latencies()

@@ -142,7 +142,7 @@ struct Compare: ParsableCommand {
       guard parts.count == 2, let index = plan.servers.firstIndex(where: { $0.name == parts[0] }),
         !plan.servers[index].command.isEmpty
       else { throw PlanFailure("--peer-binary \(pair): no started server has that name") }
-      plan.servers[index].command[0] = parts[1]
+      plan.servers[index].use(program: parts[1])
     }
     if !work.isEmpty {
       plan.work = plan.work.filter { row in work.contains { row.name.contains($0) } }

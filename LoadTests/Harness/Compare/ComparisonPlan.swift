@@ -66,7 +66,10 @@ struct ComparisonPlan: Decodable, Equatable {
       }
     }
     guard columns.contains(subject) else { throw PlanFailure("no server is \"\(subject)\"") }
-    for server in servers { _ = try server.expanded(ComparisonPlan.placeholders) }
+    for server in servers {
+      _ = try server.expanded(ComparisonPlan.placeholders)
+      for word in server.tokens { _ = try ServerPlan.expand(word, ComparisonPlan.placeholders) }
+    }
     for work in work {
       if let stranger = work.servers?.first(where: { !columns.contains($0) }) {
         throw PlanFailure("\(work.name): unknown server \"\(stranger)\"")
@@ -86,6 +89,7 @@ struct ComparisonPlan: Decodable, Equatable {
   static let placeholders = Dictionary(
     uniqueKeysWithValues: [
       "chirrup", "scratch", "folder", "certificate", "key", "port", "port+1", "port+2", "port+3",
+      "database", "role", "count",
     ].map { ($0, "1") })
 
   /// In the order of the file.
@@ -127,10 +131,11 @@ struct WorkPlan: Decodable, Equatable {
     /// back, and for work that must not include the sessions of other work.
     var needsFreshServer: Bool { self == .idle || isOfTheGateway }
 
-    /// Whether only a chirrup gateway can do it.
+    /// Whether only a chirrup gateway, or a server with its protocol, can do it.
     var isOfTheGateway: Bool { self == .chat || self == .durable || self == .growth }
 
-    /// PostgreSQL does most of the work, so processes are neither pinned nor prioritised.
+    /// PostgreSQL does most of the work, so processes are not prioritised, and not pinned unless
+    /// the work is `split`.
     var sharesCores: Bool { self == .durable || self == .chat }
   }
 
@@ -140,6 +145,8 @@ struct WorkPlan: Decodable, Equatable {
   /// For `upgrade` and `idle`: each connection sends hello and subscribes, instead of using the
   /// echo.
   var subscribes: Bool
+  /// For `chat`: the server on its core, its PostgreSQL and the client on the client's.
+  var isSplit: Bool
   /// The columns that take part; nil for all servers that are not `apart`.
   var servers: [String]?
   /// Overrides the plan's number.
@@ -149,6 +156,7 @@ struct WorkPlan: Decodable, Equatable {
 
   enum CodingKeys: String, CodingKey, CaseIterable {
     case name, kind, tls, subscribes, servers, rounds, options, goals
+    case isSplit = "split"
   }
 
   init(from decoder: any Decoder) throws {
@@ -161,6 +169,8 @@ struct WorkPlan: Decodable, Equatable {
     guard !subscribes || kind == .upgrade || kind == .idle else {
       throw PlanFailure("\(name): only upgrade and idle have subscribes")
     }
+    isSplit = try values.decodeIfPresent(Bool.self, forKey: .isSplit) ?? false
+    guard !isSplit || kind == .chat else { throw PlanFailure("\(name): only chat has split") }
     servers = try values.decodeIfPresent([String].self, forKey: .servers)
     rounds = try values.decodeIfPresent(Int.self, forKey: .rounds)
     options =

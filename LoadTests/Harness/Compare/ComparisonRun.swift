@@ -3,6 +3,7 @@
 ///
 /// Servers stay idle while others are measured, except where a new process is needed: then they are
 /// started for the turn. All started servers are stopped at the end, also after Ctrl-C.
+import EmbeddedPostgres
 import Foundation
 import Kernel
 import Primitives
@@ -69,6 +70,7 @@ final class ComparisonRun {
     var servers: [ServerPlan] = []
     for server in plan.servers(for: work) where absent[server.name] == nil {
       do {
+        _ = try program(of: server)
         if !work.kind.needsFreshServer { try start(server, for: work) }
         servers.append(server)
       } catch let failure as PlanFailure {
@@ -131,11 +133,15 @@ final class ComparisonRun {
     }
     // `durable` finds the gateway by its data directory.
     if work.kind != .durable { words += ["--pid", String(running.process)] }
+    if work.kind == .chat {
+      try issueTokens(running.plan, options)
+      if let postmaster = running.postmaster { words += ["--postgres-pid", String(postmaster)] }
+    }
     words += ["--json", json]
-    var command = placement.client(words, of: work.kind)
+    var command = placement.client(words, of: work)
     command.output = .file(log)
     command.errors = .file(log)
-    let before = Neighbours(server: running.process)
+    let before = Neighbours(server: running.process, postmaster: running.postmaster)
     let begin = SystemClock.now()
     let status = try finish(try ChildProcess.spawn(command))
     let seconds = Double(SystemClock.now().nanoseconds - begin.nanoseconds) / 1e9
@@ -145,7 +151,7 @@ final class ComparisonRun {
       throw PlanFailure("chirrup-load \(work.kind.rawValue): \(how): \(ServerProcess.tail(log))")
     }
     var figures = try TurnFigures(written)
-    if let before, let after = Neighbours(server: running.process) {
+    if let before, let after = Neighbours(server: running.process, postmaster: running.postmaster) {
       figures.neighbourCores = max(0, (after.seconds - before.seconds) / seconds)
     }
     return figures
@@ -180,20 +186,56 @@ final class ComparisonRun {
       let port = portBase + position * ComparisonRun.portsEach + offset
       names[offset == 0 ? "port" : "port+\(offset)"] = String(port)
     }
+    let program = try program(of: server)
+    var database: PrivateCluster?
+    if let folder = server.postgres {
+      let cluster = try PrivateCluster(dataDirectory: ServerPlan.expand(folder, names))
+      try cluster.start()
+      names["database"] = cluster.url
+      database = cluster
+    }
     var expanded = try server.expanded(names)
     expanded.command = try expanded.command.map(ComparisonRun.variable)
-    if let program = expanded.command.first, program.contains("/"),
-      !FileManager.default.isExecutableFile(atPath: program)
-    {
-      throw PlanFailure("program not found: \(program)")
-    }
     let log = scratch + "/server-\(position).log"
     do {
       running[server.name] = try ServerProcess(
-        expanded, log: log, placement: work.kind.sharesCores ? nil : placement)
+        expanded, database: database, log: log, placement: placement, work: work)
     } catch let error as Errno {
-      throw PlanFailure("\(expanded.command.first ?? server.name): \(error)")
+      throw PlanFailure("\(program ?? server.name): \(error)")
     }
+  }
+
+  /// The program of its command, which must exist; nil for a server that is running.
+  private func program(of server: ServerPlan) throws -> String? {
+    guard let word = server.command.first else { return nil }
+    let program = try ServerPlan.expand(ComparisonRun.variable(word), names)
+    guard !program.contains("/") || FileManager.default.isExecutableFile(atPath: program) else {
+      throw PlanFailure("program not found: \(program)")
+    }
+    return program
+  }
+
+  /// Writes the tokens of the turn's clients to `ServerPlan.tokenFile`.
+  private func issueTokens(_ server: ServerPlan, _ options: [String: String]) throws {
+    guard !server.tokens.isEmpty else { return }
+    var lines: [UInt8] = []
+    for role in ["visitor", "operator"] {
+      var names = names
+      names["role"] = role
+      names["count"] = options[role + "s"] ?? "100"
+      let words = try server.tokens.map {
+        try ServerPlan.expand(ComparisonRun.variable($0), names)
+      }
+      var command = Command(words[0], Array(words.dropFirst()))
+      command.output = .capture
+      let finished = try ChildProcess.run(command)
+      guard finished.status.isSuccess else {
+        throw PlanFailure("\(words.prefix(2).joined(separator: " ")): \(finished.status)")
+      }
+      lines += finished.output
+    }
+    let path = try ServerPlan.expand(ServerPlan.tokenFile, names)
+    try Data(lines).write(to: URL(filePath: path))
   }
 
   /// Expands `$NAME` to the environment variable.

@@ -32,8 +32,9 @@ struct ComparisonTable: CustomStringConvertible {
     }
     return """
       The server's processor time in µs per message, delivery, handshake or connection, and their
-      rate per second; bytes of memory; for the gateway also the p99 of its acks, its share of the
-      direct rate of the database, the share of a core when idle, and growth. Medians of the rounds.
+      rate per second; bytes of memory; for chats PostgreSQL's processor time in µs per message, and
+      the p50 and p99 of acks; for the gateway its share of the direct rate of the database, the
+      share of a core when idle, and growth. Medians of the rounds.
 
       \(table(["work", "rounds"] + record.columns, rows))
       """
@@ -55,6 +56,8 @@ struct ComparisonTable: CustomStringConvertible {
     case .cpu: number(value)
     case .throughput: "(\(short(value)))"
     case .memory: "\(number(value)) B"
+    case .databaseCPU: "PostgreSQL \(number(value))"
+    case .ackP50: "p50 \(number(value)) ms"
     case .ackP99: "p99 \(number(value)) ms"
     case .ceiling: "\(number(value)) × direct"
     case .idle: String(format: "idle %.2f %%", value * 100)

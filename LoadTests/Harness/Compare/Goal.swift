@@ -4,10 +4,14 @@
 enum ComparedFigure: String, Codable, CaseIterable {
   /// Microseconds of the server's processor time per message, delivery, handshake or connection.
   case cpu
+  /// For `chat`: microseconds of PostgreSQL's processor time per message, of all its processes.
+  case databaseCPU = "database-cpu"
   /// Messages, deliveries or handshakes per second.
   case throughput
   /// Bytes of the server's memory per connection.
   case memory
+  /// For `chat`: milliseconds from the due time to the ack, median.
+  case ackP50 = "ack-p50"
   /// Milliseconds from the due time to the ack, p99; for `durable` at half load.
   case ackP99 = "ack-p99"
   /// For `durable`: messages per second, divided by the rate of the same batches without a gateway.
@@ -23,8 +27,10 @@ enum ComparedFigure: String, Codable, CaseIterable {
   var name: String {
     switch self {
     case .cpu: "processor time"
+    case .databaseCPU: "PostgreSQL's processor time"
     case .throughput: "throughput"
     case .memory: "memory"
+    case .ackP50: "ack p50"
     case .ackP99: "ack p99"
     case .ceiling: "share of the database's direct rate"
     case .idle: "cores when idle"
@@ -36,10 +42,10 @@ enum ComparedFigure: String, Codable, CaseIterable {
   /// The unit after a figure that is no ratio to a peer.
   var unit: String {
     switch self {
-    case .cpu: " µs"
+    case .cpu, .databaseCPU: " µs"
     case .throughput: " /s"
     case .memory: " B"
-    case .ackP99: " ms"
+    case .ackP50, .ackP99: " ms"
     case .idle: " cores"
     case .ceiling, .costGrowth, .memoryGrowth: " ×"
     }
@@ -48,7 +54,12 @@ enum ComparedFigure: String, Codable, CaseIterable {
   var isLessBetter: Bool { self != .throughput && self != .ceiling }
 
   /// Whether peers have the figure too.
-  var isDivided: Bool { self == .cpu || self == .throughput || self == .memory }
+  var isDivided: Bool {
+    switch self {
+    case .cpu, .databaseCPU, .throughput, .memory, .ackP50, .ackP99: true
+    case .ceiling, .idle, .costGrowth, .memoryGrowth: false
+    }
+  }
 }
 
 struct Goal: Codable, Equatable {

@@ -2,7 +2,8 @@
 ///
 /// In every text these placeholders are replaced: `{port}`, `{port+1}` and `{port+2}` by ports of
 /// this server, `{scratch}` by a temporary folder, `{chirrup}` by the gateway's binary, `{folder}`
-/// by the folder of the YAML file, `{certificate}` and `{key}` by PEM files created for the run.
+/// by the folder of the YAML file, `{certificate}` and `{key}` by PEM files created for the run,
+/// `{database}` by the URL of the PostgreSQL that was started for this server.
 /// `$NAME` at the start of a word of the command is an environment variable.
 import Foundation
 
@@ -31,9 +32,15 @@ struct ServerPlan: Decodable, Equatable {
   var echo: String?
   var subscribe: String?
   var publish: String?
-  /// The gateway's chat endpoint, and its data directory, which is needed for tokens.
+  /// The endpoint of the chat, in the protocol `chirrup.v1`.
   var chat: String?
+  /// The gateway's, which issues the tokens of its clients.
   var dataDirectory: String?
+  /// The command that issues another server's tokens: `{count}` lines as `chirrup token {role}`
+  /// prints them, where the role is visitor or operator.
+  var tokens: [String]
+  /// A folder for a PostgreSQL that is started for another server, and set as the gateway's.
+  var postgres: String?
   /// Takes part only in work that names it.
   var isApart: Bool
   /// May run on every core, not only on the servers' core.
@@ -41,6 +48,7 @@ struct ServerPlan: Decodable, Equatable {
 
   enum CodingKeys: String, CodingKey, CaseIterable {
     case name, column, kind, command, pid, hint, ready, echo, subscribe, publish, chat
+    case tokens, postgres
     case dataDirectory = "data-directory"
     case isApart = "apart"
     case hasAllCores = "all-cores"
@@ -61,6 +69,8 @@ struct ServerPlan: Decodable, Equatable {
     publish = try values.decodeIfPresent(String.self, forKey: .publish)
     chat = try values.decodeIfPresent(String.self, forKey: .chat)
     dataDirectory = try values.decodeIfPresent(String.self, forKey: .dataDirectory)
+    tokens = try values.decodeIfPresent([String].self, forKey: .tokens) ?? []
+    postgres = try values.decodeIfPresent(String.self, forKey: .postgres)
     isApart = try values.decodeIfPresent(Bool.self, forKey: .isApart) ?? false
     hasAllCores = try values.decodeIfPresent(Bool.self, forKey: .hasAllCores) ?? false
     guard command.isEmpty != (pid == nil) else {
@@ -72,8 +82,13 @@ struct ServerPlan: Decodable, Equatable {
     guard (subscribe == nil) == (publish == nil) else {
       throw PlanFailure("\(name): subscribe and publish must be given together")
     }
-    guard (chat == nil) == (dataDirectory == nil) else {
-      throw PlanFailure("\(name): chat and data-directory must be given together")
+    guard (chat == nil) == (kind == .chirrup ? dataDirectory == nil : tokens.isEmpty) else {
+      throw PlanFailure(
+        "\(name): chat and \(kind == .chirrup ? "data-directory" : "tokens") must be given together"
+      )
+    }
+    guard kind == .plain || (tokens.isEmpty && postgres == nil) else {
+      throw PlanFailure("\(name): only a plain server has tokens and postgres")
     }
     let secure = Set(addresses.map { $0.hasPrefix("wss://") })
     guard secure.count == 1 else {
@@ -94,6 +109,9 @@ struct ServerPlan: Decodable, Equatable {
       arguments = work.kind.isOfTheGateway ? ["--url", chat] : [chat]
       arguments += ["--chirrup", "{chirrup}", "--data-dir", dataDirectory]
       if work.kind == .idle { arguments.append("--subscribe") }
+    } else if work.kind == .chat {
+      guard let chat else { return nil }
+      arguments = ["--url", chat, "--tokens", ServerPlan.tokenFile]
     } else if work.subscribes || work.kind.isOfTheGateway {
       return nil
     } else if work.kind == .fanout {
@@ -108,7 +126,19 @@ struct ServerPlan: Decodable, Equatable {
     return arguments
   }
 
-  /// Replaces every `{NAME}`.
+  /// What `tokens` has printed for a turn.
+  static let tokenFile = "{scratch}/tokens"
+
+  /// The folder of the private PostgreSQL.
+  var databaseFolder: String? { postgres ?? dataDirectory }
+
+  /// Replaces the program, also in `tokens`.
+  mutating func use(program: String) {
+    if tokens.first == command.first { tokens[0] = program }
+    command[0] = program
+  }
+
+  /// Replaces every `{NAME}`, except in `tokens`.
   func expanded(_ names: [String: String]) throws -> ServerPlan {
     var copy = self
     copy.command = try command.map { try ServerPlan.expand($0, names) }
@@ -118,6 +148,7 @@ struct ServerPlan: Decodable, Equatable {
     copy.publish = try publish.map { try ServerPlan.expand($0, names) }
     copy.chat = try chat.map { try ServerPlan.expand($0, names) }
     copy.dataDirectory = try dataDirectory.map { try ServerPlan.expand($0, names) }
+    copy.postgres = try postgres.map { try ServerPlan.expand($0, names) }
     return copy
   }
 

@@ -1,4 +1,5 @@
 /// A running server of a comparison: started, awaited, placed and stopped.
+import EmbeddedPostgres
 import Foundation
 import Kernel
 import Primitives
@@ -7,16 +8,22 @@ final class ServerProcess {
   /// With its placeholders replaced.
   let plan: ServerPlan
   let process: Int
+  /// The first process of its private PostgreSQL.
+  var postmaster: Int? { plan.databaseFolder.flatMap(LocalGateway.postmaster) }
   private let log: String
+  private let database: PrivateCluster?
   private var child: ChildProcess?
 
   private static let readyMilliseconds: Int64 = 60_000
   private static let endMilliseconds: Int64 = 30_000
   private static let askMilliseconds: Int64 = 20
 
-  /// `placement` is nil for a server that is not pinned.
-  init(_ plan: ServerPlan, log: String, placement: Placement?) throws {
+  /// - Parameter database: its PostgreSQL, which is stopped after it.
+  init(
+    _ plan: ServerPlan, database: PrivateCluster?, log: String, placement: Placement, work: WorkPlan
+  ) throws {
     self.plan = plan
+    self.database = database
     self.log = log
     if let pid = plan.pid {
       process = pid
@@ -31,7 +38,8 @@ final class ServerProcess {
       self.child = consume child
     }
     try awaitReady()
-    try placement?.place(server: process, onAllCores: plan.hasAllCores)
+    try placement.place(
+      server: process, onAllCores: plan.hasAllCores, postmaster: postmaster, for: work)
   }
 
   private func awaitReady() throws {
@@ -69,8 +77,10 @@ final class ServerProcess {
 
   /// Sends SIGTERM, and SIGKILL after the timeout. A server that was running before is not stopped.
   func stop() {
-    guard let child = child.take() else { return }
-    ServerProcess.end(child, milliseconds: ServerProcess.endMilliseconds)
+    if let child = child.take() {
+      ServerProcess.end(child, milliseconds: ServerProcess.endMilliseconds)
+    }
+    database?.stop()
   }
 
   static func end(_ child: consuming ChildProcess, milliseconds: Int64) {

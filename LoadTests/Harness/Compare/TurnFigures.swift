@@ -6,9 +6,12 @@ struct TurnFigures: Codable, Equatable {
   var count: Int
   var perSecond: Double?
   var cpuMicroseconds: Double?
+  /// Of all processes of the server's PostgreSQL.
+  var databaseMicroseconds: Double?
   var bytesPerConnection: Double?
   /// Milliseconds.
   var p99: Double?
+  var ackP50: Double?
   var ackP99: Double?
   var ceiling: Double?
   var idleCores: Double?
@@ -16,14 +19,16 @@ struct TurnFigures: Codable, Equatable {
   var memoryGrowth: Double?
   /// Share of the client's core; near 1 the throughput is limited by the client.
   var clientLoad: Double?
-  /// Cores used by all other processes meanwhile, including the gateway's PostgreSQL.
+  /// Cores used by all other processes meanwhile, without the server's PostgreSQL.
   var neighbourCores: Double?
 
   subscript(figure: ComparedFigure) -> Double? {
     switch figure {
     case .cpu: cpuMicroseconds
+    case .databaseCPU: databaseMicroseconds
     case .throughput: perSecond
     case .memory: bytesPerConnection
+    case .ackP50: ackP50
     case .ackP99: ackP99
     case .ceiling: ceiling
     case .idle: idleCores
@@ -57,6 +62,8 @@ extension TurnFigures {
     cpuMicroseconds =
       report.serverCpuUsPerMessage
       ?? (rest["delivery_cost_ratio"] == nil ? rest["gateway_cpu_us_per_message"] : nil)
+    databaseMicroseconds = rest["postgres_cpu_us_per_message"]
+    ackP50 = rest["ack_p50_ms"]
     ackP99 = rest["half_ack_p99_ms"] ?? rest["ack_p99_ms"]
     ceiling = rest["gateway_over_direct"]
     costGrowth = rest["delivery_cost_ratio"]
@@ -86,17 +93,20 @@ private struct WorkloadReport: Decodable {
   var figures: [String: Double]?
 }
 
-/// Processor time used by all processes except a server, this process and its children.
+/// Processor time used by all processes except a server, its PostgreSQL, this process and its
+/// children.
 struct Neighbours {
   let seconds: Double
 
-  init?(server: Int) {
+  init?(server: Int, postmaster: Int?) {
     guard let data = FileManager.default.contents(atPath: "/proc/stat"),
       let all = Neighbours.busyTicks(String(decoding: data, as: UTF8.self)),
       let server = ProcessSample(process: server),
       let own = ProcessSample(process: Int(getpid()))
     else { return nil }
-    seconds = all / Double(sysconf(Int32(_SC_CLK_TCK))) - server.seconds - own.secondsWithChildren
+    seconds =
+      all / Double(sysconf(Int32(_SC_CLK_TCK))) - server.seconds
+      - own.secondsWithChildren - (postmaster.map { LocalGateway.family(of: $0) } ?? 0)
   }
 
   /// proc_stat(5): `cpu  user nice system idle iowait irq softirq …`, without the idle times.

@@ -52,11 +52,16 @@ final class LocalGateway {
     database = try PrivateCluster.attach(dataDirectory: dataDirectory)
     sql = try BlockingConnection(database)
     guard let gateway = LocalGateway.process(in: dataDirectory + "/gateway.lock"),
-      let postmaster = LocalGateway.process(in: dataDirectory + "/postgres/data/postmaster.pid")
+      let postmaster = LocalGateway.postmaster(of: dataDirectory)
     else { throw LocalGatewayFailure.noGateway(dataDirectory) }
     self.gateway = gateway
     self.postmaster = postmaster
     loops = try GatewayMetrics.read(target).loops
+  }
+
+  /// The first process of the private PostgreSQL.
+  static func postmaster(of dataDirectory: String) -> Int? {
+    process(in: dataDirectory + "/postgres/data/postmaster.pid")
   }
 
   static func process(in path: String) -> Int? {
@@ -77,14 +82,16 @@ final class LocalGateway {
 
   /// Processor seconds of a server's processes, including those that have ended.
   static func family(of parent: Int) -> Double {
-    var seconds = ProcessSample(process: parent, isBrief: true)?.secondsWithChildren ?? 0
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-      guard let number = Int(name), let sample = ProcessSample(process: number, isBrief: true),
-        sample.parent == parent
-      else { continue }
-      seconds += sample.seconds
+    children(of: parent).reduce(
+      ProcessSample(process: parent, isBrief: true)?.secondsWithChildren ?? 0
+    ) { $0 + (ProcessSample(process: $1, isBrief: true)?.seconds ?? 0) }
+  }
+
+  static func children(of parent: Int) -> [Int] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap { Int($0) }.filter {
+      ProcessSample(process: $0, isBrief: true)?.parent == parent
     }
-    return seconds
   }
 
   // MARK: /metrics

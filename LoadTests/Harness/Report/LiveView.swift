@@ -36,6 +36,7 @@ struct LiveView {
     switch snapshot.phase {
     case .connecting:
       news = "connecting, \(Format.count(snapshot.online)) of \(Format.count(snapshot.clients))"
+    case .warmingUp: news = "warming up"
     case .loading where state.isEnding: news = "ending"
     case .loading:
       let left = state.plannedSeconds.map { max(0, $0 - state.seconds) }
@@ -49,6 +50,7 @@ struct LiveView {
     let part =
       switch snapshot.phase {
       case .connecting: Double(snapshot.online) / Double(max(1, snapshot.clients))
+      case .warmingUp: 0.0
       case .loading: state.plannedSeconds.map { state.seconds / max($0, 1) } ?? 0
       case .draining, .closing: 1.0
       }
