@@ -32,8 +32,8 @@ struct GatewayOptions: ParsableArguments {
   var pid: Int?
   @Option(
     help: """
-      The first process of its PostgreSQL, for the processor time of all its processes (default: of \
-      --data-dir).
+      The first process of its PostgreSQL, for the processor time of all its processes (default: \
+      of --data-dir).
       """)
   var postgresPid: Int?
 

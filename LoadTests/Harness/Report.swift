@@ -154,9 +154,10 @@ extension Report: CustomStringConvertible {
     ]
     if let gateway {
       let memory = [gateway.residentBytesBefore, gateway.residentBytesAfter].map { $0 >> 20 }
+      let each = gateway.processorSeconds * 1e6 / Double(max(1, measuredAcked))
       lines.append(
         "gateway      \(milliseconds(gateway.processorSeconds)) s of processor time, "
-          + "\(milliseconds(gateway.processorSeconds * 1e6 / Double(max(1, measuredAcked)))) µs an ack; "
+          + "\(milliseconds(each)) µs an ack; "
           + "\(memory[0]) MiB before, \(memory[1]) after")
     }
     let incidents =
