@@ -132,6 +132,9 @@ static const unsigned char reader_policies[] = {
 static const unsigned char upkeep_runs[] = {
 #embed "sql/20270205_upkeep_runs.sql"
 };
+static const unsigned char claim_by_key[] = {
+#embed "sql/20270210_claim_by_key.sql"
+};
 
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
@@ -177,6 +180,7 @@ static const chirrup_migration table[] = {
   {"20261229_gateways", gateways, sizeof gateways},
   {"20261230_reader_policies", reader_policies, sizeof reader_policies},
   {"20270205_upkeep_runs", upkeep_runs, sizeof upkeep_runs},
+  {"20270210_claim_by_key", claim_by_key, sizeof claim_by_key},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

@@ -1,6 +1,7 @@
 public import Chat
 public import Postgres
 public import Primitives
+import SharedSQL
 
 /// Statements that read the log and the state of sessions, and the decoding of their rows.
 public enum History {
@@ -17,7 +18,7 @@ public enum History {
       FROM chat_sessions AS s
       LEFT JOIN visitors AS v ON v.workspace_id = s.workspace_id AND v.id = s.user_id
       LEFT JOIN read_marks AS m ON m.workspace_id = s.workspace_id AND m.session_id = s.id
-      WHERE s.workspace_id = $2 AND s.id = $1 AND s.deleted_at IS NULL
+      WHERE s.workspace_id = $2 AND s.id = $1 AND \(ConversationKey.isKept("s"))
       ORDER BY m.person_id
       """, [.uuid(id), .uuid(workspace)])
   }
@@ -33,7 +34,7 @@ public enum History {
       FROM chat_sessions AS s
       LEFT JOIN visitors AS v ON v.workspace_id = s.workspace_id AND v.id = s.user_id
       LEFT JOIN read_marks AS m ON m.workspace_id = s.workspace_id AND m.session_id = s.id
-      WHERE s.id = $1 AND s.deleted_at IS NULL
+      WHERE s.id = $1 AND \(ConversationKey.isKept("s"))
       ORDER BY m.person_id
       """, [.uuid(id)])
   }

@@ -20,8 +20,8 @@ DROP FUNCTION IF EXISTS chirrup_settle_day(chat_session_figures);
 DROP FUNCTION IF EXISTS chirrup_add_figures(chat_session_figures, integer);
 DROP FUNCTION IF EXISTS chirrup_figures(uuid, uuid);
 
--- The current figures of a session from its tables; no row for a session without a message. OFFSET 0 keeps the planner
--- from any other path to the session than its key.
+-- The current figures of a session from its tables; no row for a session without a message. OFFSET 0, and the CASE,
+-- which implies no partial index, keep the planner from any other path to the session than its key.
 CREATE OR REPLACE FUNCTION chirrup_figures(workspace uuid, session uuid, zone text) RETURNS SETOF chat_session_figures
 LANGUAGE sql STABLE AS $$
   SELECT s.workspace_id, s.id, (began.at AT TIME ZONE zone)::date,
@@ -38,7 +38,8 @@ LANGUAGE sql STABLE AS $$
     SELECT c.workspace_id, c.id, c.assigned_operator_id, c.status, c.message_count, c.claimed_at, c.first_response_at,
       c.closed_at
     FROM chat_sessions c
-    WHERE c.workspace_id = workspace AND c.id = session AND c.deleted_at IS NULL AND c.channel <> 'legacy'
+    WHERE c.workspace_id = workspace AND c.id = session AND CASE WHEN c.deleted_at IS NULL THEN true ELSE false END
+      AND c.channel <> 'legacy'
     OFFSET 0) AS s
   CROSS JOIN LATERAL (
     SELECT c.created_at AS at FROM chats c

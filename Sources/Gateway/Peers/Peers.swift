@@ -111,7 +111,8 @@ final class Peers: Sendable {
       FROM unnest($1::uuid[], $2::uuid[], string_to_array($3::text, ' ')::bigint[])
         AS t (workspace_id, id, head)
       LEFT JOIN LATERAL (SELECT last_seq FROM chat_sessions AS s
-        WHERE s.workspace_id = t.workspace_id AND s.id = t.id AND s.deleted_at IS NULL
+        WHERE s.workspace_id = t.workspace_id AND s.id = t.id
+          AND \(ConversationKey.isKept("s"))
         OFFSET 0) AS s ON true
       WHERE s.last_seq IS NULL OR s.last_seq > t.head
       UNION ALL (
