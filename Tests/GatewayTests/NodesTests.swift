@@ -55,6 +55,52 @@ struct NodesTests {
     _ = try second.client.hear(#""assigned""#)
   }
 
+  @Test("a gateway that has ended is not notified, while what it has stored is still looked for")
+  func ended() async throws {
+    let database = try EmptyDatabase()
+    let gateway = try await RunningGateway(database: database.url)
+    defer { gateway.stop() }
+    let peers = gateway.context.peers
+    // Its row is renewed, so that it counts for the whole test.
+    try gateway.run(
+      Query(
+        """
+        INSERT INTO gateways (id, version, schema_revision, secret_keys, host, process_id,
+          started_at, seen_at, stopped_at)
+        VALUES ($1::uuid, '1', '1', '', 'h', 1, now(), now() + interval '1 hour', now())
+        """, [.uuid(RunningGateway.makeID())]))
+    var listener = QueryConnection(url: database.url, listen: "LISTEN chirrup")
+    func wait(until isDone: () throws -> Bool) async throws {
+      while try !isDone() {
+        listener.advance(now: SystemClock.now())
+        try await Task.sleep(for: .milliseconds(5))
+      }
+    }
+    try await wait { peers.exist && listener.isListening }
+    #expect(!peers.isAnyRunning)
+    func say(_ text: String) throws -> Identifier {
+      let visitor = try gateway.visitor()
+      let client = try SocketClient(port: gateway.port)
+      try client.say(#"{"type":"hello","ref":1,"token":"\#(visitor.token)"}"#)
+      try client.say(#"{"type":"subscribe","ref":2,"session":"\#(visitor.session)","after":0}"#)
+      _ = try client.hear(#""live""#)
+      try client.post(text, to: visitor.session)
+      _ = try client.hear(text)
+      return visitor.session
+    }
+    let unheard = try say("nobody needs to know")
+    // Another one has come back.
+    try gateway.run(Query("UPDATE gateways SET stopped_at = NULL WHERE stopped_at IS NOT NULL"))
+    try await wait { peers.isAnyRunning }
+    let heard = try say("everybody knows")
+    var payloads = ""
+    try await wait {
+      while let payload = listener.takeNotification() { payloads += payload + "\n" }
+      return payloads.contains("\(heard)")
+    }
+    #expect(!payloads.contains("\(unheard)"), "\(payloads)")
+  }
+
   @Test("a claim, a transfer and a close over one gateway's REST API reach the other")
   func rest() async throws {
     let nodes = try await Nodes()

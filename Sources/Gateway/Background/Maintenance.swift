@@ -78,7 +78,7 @@ final class Maintenance: Sendable {
     guard let rows = await rows(of: peers.heartbeat(), for: "search for other gateways"),
       !rows.isEmpty
     else { return }
-    peers.note(count: Int(rows.int(0, 0) ?? 0))
+    peers.note(count: Int(rows.int(0, 0) ?? 0), isAnyRunning: rows.bool(0, 4) == true)
     peers.note(includeApplication: rows.bool(0, 1) == true)
     peers.note(isOldest: rows.bool(0, 3) == true)
     guard peers.exist, let rows = await self.rows(of: peers.running(), for: "other gateways")

@@ -69,6 +69,11 @@ struct PeerSync {
   ) {
     for change in engine.effects.takeChanges() { notifier.add(change) }
     for signal in engine.effects.takeSignals() { signals.add(signal) }
+    guard peers.isAnyRunning else {
+      notifier = PeerNotifier()
+      signals = PendingSignals()
+      return
+    }
     guard store.canRead else {
       // They are old once it answers again.
       signals = PendingSignals()

@@ -4,7 +4,7 @@ import Primitives
 import SharedSQL
 import Synchronization
 
-/// The other gateways on this database. Without any, no notification is sent.
+/// The other gateways on this database. Unless one runs, no notification is sent.
 final class Peers: Sendable {
   /// The id of this gateway, new in each process.
   let id: Identifier
@@ -12,6 +12,7 @@ final class Peers: Sendable {
   let traits: GatewayTraits
   let seal: SignalSeal
   private let others = Atomic<Int>(0)
+  private let anyRunning = Atomic<Bool>(false)
   private let oldest = Atomic<Bool>(false)
   private let application = Atomic<Bool>(false)
   private let listening = Atomic<Bool>(false)
@@ -25,14 +26,23 @@ final class Peers: Sendable {
     seal = SignalSeal(signingSecret: options.signingSecret)
   }
 
-  /// The number of other gateways.
+  /// The number of other gateways that run or have run within the last seconds: the last
+  /// notifications of one that has ended may be lost, so what it has stored is looked for.
   var count: Int { others.load(ordering: .relaxed) }
   var exist: Bool { count > 0 }
+  /// Whether one of them runs, so that somebody receives notifications. Each is a transaction.
+  var isAnyRunning: Bool { anyRunning.load(ordering: .relaxed) }
 
   /// Another gateway has announced itself; the next heartbeat counts.
-  func noteOne() { _ = others.compareExchange(expected: 0, desired: 1, ordering: .relaxed) }
+  func noteOne() {
+    _ = others.compareExchange(expected: 0, desired: 1, ordering: .relaxed)
+    anyRunning.store(true, ordering: .relaxed)
+  }
 
-  func note(count: Int) { others.store(count, ordering: .relaxed) }
+  func note(count: Int, isAnyRunning: Bool) {
+    others.store(count, ordering: .relaxed)
+    anyRunning.store(isAnyRunning, ordering: .relaxed)
+  }
 
   /// Whether no gateway that runs is older than this one. Of several it alone does what one has to
   /// do. False until the first heartbeat; for some seconds after a crash none is the oldest.
@@ -54,8 +64,8 @@ final class Peers: Sendable {
 
   /// Stores that this gateway runs, and notifies the others the first time. Returns one row with
   /// the number of other gateways, whether the trigger exists that numbers the messages of an
-  /// adopted database's application, and in the fourth column whether no other gateway is older
-  /// (ids of version 7 are in the order of time).
+  /// adopted database's application, in the fourth column whether no other gateway is older (ids of
+  /// version 7 are in the order of time), and in the fifth whether another one has not ended.
   func heartbeat() -> Query {
     Query(
       """
@@ -72,7 +82,9 @@ final class Peers: Sendable {
           WHERE tgrelid = to_regclass('chats') AND tgname = 'chats_number_message'),
         (SELECT pg_notify('chirrup', $1::uuid || ' h')::text FROM beaten WHERE is_new),
         NOT EXISTS (SELECT FROM gateways
-          WHERE id < $1::uuid AND stopped_at IS NULL AND \(GatewayProcess.isFresh))
+          WHERE id < $1::uuid AND stopped_at IS NULL AND \(GatewayProcess.isFresh)),
+        EXISTS (SELECT FROM gateways
+          WHERE id <> $1::uuid AND stopped_at IS NULL AND \(GatewayProcess.isFresh))
       """,
       [
         .uuid(id), .text(traits.version), .text(traits.schema),
