@@ -28,9 +28,10 @@ import Testing
 
   static let declarations: Set<String> = {
     var names = Set(ImportTests.targets.map(\.name))
+    let keywords = ["struct ", "class ", "enum ", "protocol ", "actor "]
     for file in SourceFile.swift where file.path.hasPrefix("Sources/") {
-      for line in file.lines where line.contains(/\b(?:struct|class|enum|protocol|actor) [A-Z]/) {
-        guard let match = line.firstMatch(of: /\b(?:struct|class|enum|protocol|actor) (\w+)/)
+      for line in file.lines where keywords.contains(where: { line.contains($0) }) {
+        guard let match = line.firstMatch(of: /\b(?:struct|class|enum|protocol|actor) ([A-Z]\w*)/)
         else { continue }
         names.insert(String(match.1))
       }

@@ -20,18 +20,24 @@ import Testing
   /// Types and extensions at the outermost level, by target and name. The formatter's indentation
   /// tells which members are theirs.
   static func components(in files: [SourceFile]) -> [Component] {
+    // Once, since a Regex is compiled at its first use.
+    let (declaration, function, field) = (declaration, function, field)
     var found: [String: Component] = [:]
     for file in files {
       var name: String?
       for line in file.lines {
-        if let match = line.prefixMatch(of: declaration) {
+        let indentation = line.utf8.prefix { $0 == UInt8(ascii: " ") }.count
+        if indentation == 0, let match = line.prefixMatch(of: declaration) {
           name = "\(file.folders.dropFirst().first ?? ""): \(match.1)"
         }
         guard let current = name else { continue }
         if line.hasPrefix("}") { name = nil }
         var component = found[current] ?? Component(name: current)
-        if line.prefixMatch(of: function) != nil { component.functions += 1 }
-        if isStoredField(line) { component.fields += 1 }
+        if indentation == 2 {
+          if line.prefixMatch(of: function) != nil { component.functions += 1 }
+          // A computed one has a body.
+          if line.prefixMatch(of: field) != nil, !line.contains(" {") { component.fields += 1 }
+        }
         found[current] = component
       }
     }
@@ -62,10 +68,6 @@ import Testing
         | nonisolated | (?: private | internal | package ) \(set\) ) \x20 )*
       (?: let | var ) \x20 \w
     /#
-  }
-
-  static func isStoredField(_ line: Substring) -> Bool {
-    line.prefixMatch(of: field) != nil && !line.contains(" {")
   }
 
   static let all = components(

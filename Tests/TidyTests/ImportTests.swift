@@ -42,7 +42,8 @@ import Testing
     guard isHarness || file.path.hasPrefix("Sources/") else { return [(String, String, String)]() }
     let target = isHarness ? "chirrup-load" : String(file.folders[1])
     return file.lines.compactMap { line in
-      guard let match = line.firstMatch(of: /^(?:@\w+ )*(?:public |package )?import (?:\w+ )?(\w+)/)
+      guard line.contains("import "),
+        let match = line.firstMatch(of: /^(?:@\w+ )*(?:public |package )?import (?:\w+ )?(\w+)/)
       else { return nil }
       return (target, file.path, String(match.1))
     }

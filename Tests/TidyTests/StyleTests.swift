@@ -40,7 +40,7 @@ import Testing
     "a Swift file starts with its purpose, before or after its imports",
     arguments: shippedSwift)
   func firstLines(file: SourceFile) {
-    let code = file.lines.filter { line in
+    let code = file.lines.lazy.filter { line in
       !line.isEmpty && line.firstMatch(of: /^((public |package )?import |#if canImport)/) == nil
     }
     // Or inside the extension that is the whole file.
