@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# workloads.sh: echo, fan-out and upgrade against one gateway, plain and over TLS, every reply and every seq checked.
+# workloads.sh: echo, fan-out and upgrade against one gateway, plain and over TLS, every reply and every seq checked; and
+# a comparison of two servers.
 # Figures are measured by hand (LoadTests/RESULTS.md): here nothing depends on the machine's speed.
 . "$(dirname "$0")/lib.sh"
 
@@ -28,3 +29,31 @@ check "upgrades, and the chat behind them" "$chirrup_load" upgrade "$plain" "${c
 refuses() { ! "$@" 2>"$work/said" && grep -q "http 404" "$work/said"; }
 check "an address without an echo is said" refuses "$chirrup_load" echo "$plain/nowhere" --connections 3
 check "the gateway then stops with status 0" stop_gateway
+
+# A second gateway stands for another server with the same protocol.
+cat >"$work/compare.yaml" <<'END'
+rounds: 1
+servers:
+  - name: chirrup
+    kind: chirrup
+    command: ["{chirrup}", serve, --demo, --loops=1, "--data-dir={scratch}/one", "--listen=127.0.0.1:{port}"]
+    ready: http://127.0.0.1:{port}/readyz
+    chat: ws://127.0.0.1:{port}
+    data-directory: "{scratch}/one"
+  - name: other
+    kind: plain
+    postgres: "{scratch}/two"
+    command: ["{chirrup}", serve, --demo, --loops=1, "--data-dir={scratch}/other", "--database-url={database}",
+              "--listen=127.0.0.1:{port}"]
+    ready: http://127.0.0.1:{port}/readyz
+    chat: ws://127.0.0.1:{port}
+    tokens: ["{chirrup}", token, "{role}", --workspace, demo, --count, "{count}", --database-url, "{database}"]
+work:
+  - name: a chat
+    kind: chat
+    split: true
+    options: { visitors: 20, operators: 2, rate: 50, seconds: 2, warm-up: 1 }
+    goals: [{ figure: database-cpu, against: other, at-most: 1000 }]
+END
+check "two chat servers are compared, and their PostgreSQLs" "$chirrup_load" compare --plan "$work/compare.yaml" --check \
+  --port "$(free_port)" --chirrup "$chirrup"

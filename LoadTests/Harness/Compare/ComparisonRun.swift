@@ -134,7 +134,7 @@ final class ComparisonRun {
     // `durable` finds the gateway by its data directory.
     if work.kind != .durable { words += ["--pid", String(running.process)] }
     if work.kind == .chat {
-      try issueTokens(running.plan, options)
+      try issueTokens(running, options)
       if let postmaster = running.postmaster { words += ["--postgres-pid", String(postmaster)] }
     }
     words += ["--json", json]
@@ -216,14 +216,15 @@ final class ComparisonRun {
   }
 
   /// Writes the tokens of the turn's clients to `ServerPlan.tokenFile`.
-  private func issueTokens(_ server: ServerPlan, _ options: [String: String]) throws {
-    guard !server.tokens.isEmpty else { return }
+  private func issueTokens(_ server: ServerProcess, _ options: [String: String]) throws {
+    guard !server.plan.tokens.isEmpty else { return }
     var lines: [UInt8] = []
     for role in ["visitor", "operator"] {
       var names = names
+      names["database"] = server.databaseURL
       names["role"] = role
       names["count"] = options[role + "s"] ?? "100"
-      let words = try server.tokens.map {
+      let words = try server.plan.tokens.map {
         try ServerPlan.expand(ComparisonRun.variable($0), names)
       }
       var command = Command(words[0], Array(words.dropFirst()))

@@ -10,6 +10,8 @@ final class ServerProcess {
   let process: Int
   /// The first process of its private PostgreSQL.
   var postmaster: Int? { plan.databaseFolder.flatMap(LocalGateway.postmaster) }
+  /// The URL of the PostgreSQL that was started for it.
+  var databaseURL: String? { database?.url }
   private let log: String
   private let database: PrivateCluster?
   private var child: ChildProcess?
