@@ -40,11 +40,7 @@ struct BotTests {
     let gateway = try await RunningGateway(loops: 2, database: database.url)
     defer { gateway.stop() }
     try teach(gateway)
-    let deadline = SystemClock.now().advanced(byMilliseconds: 60_000)
-    while !gateway.hasBots {
-      try #require(SystemClock.now() < deadline)
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    try await eventually("the gateway knows of bots") { gateway.hasBots }
     let visit = try gateway.visitor()
     let client = try join(gateway, visit)
     try post("When are you open?", client, visit.session)
@@ -80,10 +76,8 @@ struct BotTests {
     try teach(gateway)
     // Any gateway of this process may answer.
     let expected = ["open today?", "From 9 to 5", "Every day"]
-    let deadline = SystemClock.now().advanced(byMilliseconds: 60_000)
-    while try gateway.stored(visit.session).map(\.body) != expected {
-      try #require(SystemClock.now() < deadline)
-      try await Task.sleep(for: .milliseconds(20))
+    try await eventually("the bot answers") {
+      try gateway.stored(visit.session).map(\.body) == expected
     }
   }
 

@@ -93,24 +93,16 @@ import Testing
     let held = Task {
       await readers.run(Query("SELECT pg_advisory_lock(170002), pg_advisory_unlock(170002)"))
     }
-    try await wait("a busy connection") { readers.figures.busy == 1 }
+    try await eventually("a busy connection") { readers.figures.busy == 1 }
     let others = (0..<2).map { _ in Task { await readers.run(Query("SELECT 1")) } }
-    try await wait("two that wait") { readers.figures.waiting == 2 }
+    try await eventually("two that wait") { readers.figures.waiting == 2 }
     #expect(readers.figures.connectionsMax == 1 && readers.figures.busy == 1)
     #expect(readers.figures.waits.count == 1)
     try lock.run(Query("SELECT pg_advisory_unlock(170002)"))
     _ = try await held.value.get()
     for other in others { _ = try await other.value.get() }
-    try await wait("a free connection") { readers.figures.busy == 0 }
+    try await eventually("a free connection") { readers.figures.busy == 0 }
     #expect(readers.figures.waiting == 0 && readers.figures.waits.count == 3)
-  }
-
-  private func wait(_ what: String, until isThere: () -> Bool) async throws {
-    let deadline = SystemClock.now().advanced(byMilliseconds: 60_000)
-    while !isThere() {
-      try #require(SystemClock.now() < deadline, "not within a minute: \(what)")
-      try await Task.sleep(for: .milliseconds(2))
-    }
   }
 
   @Test("without a database, and after the end, the answer is “unavailable”")

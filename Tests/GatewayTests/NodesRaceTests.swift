@@ -83,11 +83,8 @@ struct NodesRaceTests {
     // Each available operator is assigned conversations up to the capacity.
     let connection = try BlockingConnection(nodes.url)
     let full = Self.capacity * Int64(agents.count + given.count)
-    let deadline = SystemClock.now().advanced(byMilliseconds: 60_000)
-    while try connection.number("SELECT count(*) FROM chat_sessions WHERE status = 'active'") < full
-    {
-      try #require(SystemClock.now() < deadline)
-      try await Task.sleep(for: .milliseconds(20))
+    try await eventually("all operators are at their capacity") {
+      try connection.number("SELECT count(*) FROM chat_sessions WHERE status = 'active'") >= full
     }
     withExtendedLifetime(consoles) {}
 

@@ -70,13 +70,10 @@ struct NodesTests {
         VALUES ($1::uuid, '1', '1', '', 'h', 1, now(), now() + interval '1 hour', now())
         """, [.uuid(RunningGateway.makeID())]))
     var listener = QueryConnection(url: database.url, listen: "LISTEN chirrup")
-    func wait(until isDone: () throws -> Bool) async throws {
-      while try !isDone() {
-        listener.advance(now: SystemClock.now())
-        try await Task.sleep(for: .milliseconds(5))
-      }
+    try await eventually("the listener listens") {
+      listener.advance(now: SystemClock.now())
+      return peers.exist && listener.isListening
     }
-    try await wait { peers.exist && listener.isListening }
     #expect(!peers.isAnyRunning)
     func say(_ text: String) throws -> Identifier {
       let visitor = try gateway.visitor()
@@ -91,10 +88,11 @@ struct NodesTests {
     let unheard = try say("nobody needs to know")
     // Another one has come back.
     try gateway.run(Query("UPDATE gateways SET stopped_at = NULL WHERE stopped_at IS NOT NULL"))
-    try await wait { peers.isAnyRunning }
+    try await eventually("the other one is known") { peers.isAnyRunning }
     let heard = try say("everybody knows")
     var payloads = ""
-    try await wait {
+    try await eventually("the message is announced") {
+      listener.advance(now: SystemClock.now())
       while let payload = listener.takeNotification() { payloads += payload + "\n" }
       return payloads.contains("\(heard)")
     }
