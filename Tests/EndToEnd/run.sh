@@ -163,10 +163,12 @@ part "stalls" ./stalls.sh
 part "three gateways" ./cluster.sh
 part "durable" ./durable.sh
 if $full; then
-  part "shapes" ./shapes.sh
-  part "shapes of an owner" ./shapes.sh --owner --kills 0
-  part "shapes, PostgreSQL killed" ./postgres_killed.sh
-  part "versions of PostgreSQL" ./versions.sh
+  # Each uses one core.
+  beside "shapes" ./shapes.sh
+  beside "shapes of an owner" ./shapes.sh --owner --kills 0
+  beside "shapes, PostgreSQL killed" ./postgres_killed.sh
+  beside "versions of PostgreSQL" ./versions.sh
+  join
 else
   part "shapes" ./shapes.sh --kills 1 --shape plain --shape guide_half --shape supabase --shape line_plain
 fi
