@@ -103,8 +103,7 @@ struct Chat: ParsableCommand {
       target: target,
       stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
       bodyBytes: bodyBytes, ratePerSecond: rate, spacing: arrivals, warmUpSeconds: warmUp,
-      seconds: seconds,
-      operatorShare: operatorShare, settleSeconds: workers.settleSeconds,
+      seconds: seconds, operatorShare: operatorShare, settleSeconds: workers.settleSeconds,
       drainSeconds: workers.drainSeconds, backoffMaxMilliseconds: backoffSeconds * 1000, seed: seed)
     var works = workers.works(
       groups.count, plan: plan, course: .chat, connections: connections, database: database)
@@ -119,8 +118,8 @@ struct Chat: ParsableCommand {
     record.add(latency: "ack", result.latencies.ack)
     record.add(latency: "delivery", result.latencies.delivery)
     members.recorder.fill(
-      &record, messages: result.counters.acked - result.counters.warmUpAcked,
-      deliveries: result.counters.delivered - result.counters.warmUpDelivered)
+      &record, messages: result.counters.measuredAcked,
+      deliveries: result.counters.measuredDelivered)
     var found = Report(result)
     found.gateway = members.recorder.gatewayUse
     found.command = record.meta.commandLine

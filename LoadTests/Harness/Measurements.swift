@@ -15,6 +15,8 @@ struct Counters: Sendable, Codable {
   /// The part of `acked` and `delivered` that came during the warm-up.
   var warmUpAcked = 0
   var warmUpDelivered = 0
+  var measuredAcked: Int { acked - warmUpAcked }
+  var measuredDelivered: Int { delivered - warmUpDelivered }
   /// Received WebSocket messages that were deflated.
   var inflated = 0
   var reconnects = 0

@@ -70,7 +70,7 @@ struct Report {
     loadSeconds = seconds
     sent = counters.made
     acked = counters.acked
-    measuredAcked = acked - counters.warmUpAcked
+    measuredAcked = counters.measuredAcked
     delivered = counters.delivered
     resent = counters.resent
     duplicateAcks = counters.duplicateAcks
@@ -83,7 +83,7 @@ struct Report {
     deliveryMilliseconds = Latency(latencies.delivery)
     if seconds > 0 {
       ackedPerSecond = Double(measuredAcked) / seconds
-      deliveredPerSecond = Double(delivered - counters.warmUpDelivered) / seconds
+      deliveredPerSecond = Double(counters.measuredDelivered) / seconds
     }
   }
 

@@ -126,7 +126,7 @@ struct ServerPlan: Decodable, Equatable {
     return arguments
   }
 
-  /// What `tokens` has printed for a turn.
+  /// The file with the output of `tokens` for a turn.
   static let tokenFile = "{scratch}/tokens"
 
   /// The folder of the private PostgreSQL.
