@@ -7,10 +7,7 @@
 set -uo pipefail
 cd "$(dirname "$0")"
 export SWIFT_BACKTRACE=enable=no
-# `calls` and `disassembly` need a gateway with a shared runtime; scripts/release links it statically.
-swift build --configuration release --product chirrup --package-path ../.. --scratch-path ../../.build-shared || exit 1
-# `files` needs code without inlining.
-swift build --product chirrup --package-path ../.. || exit 1
+./build.sh || exit 1
 outputs=$(mktemp -d /tmp/chirrup-costs.XXXXXX)
 trap 'rm -rf "$outputs"' EXIT
 status=0

@@ -8,8 +8,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.join(ROOT, ".build/release/chirrup")
 #: The same code with a shared Swift runtime and with symbols, so that a preloaded library and the disassembly see the
-#: calls of the runtime. `run.sh` builds it.
-SHARED = os.path.join(ROOT, ".build-shared/release/chirrup")
+#: calls of the runtime. `link_shared.py` links it.
+SHARED = os.path.join(ROOT, ".build/shared/chirrup")
 sys.path.insert(0, os.path.join(ROOT, "Tests/Conformance"))
 
 from harness.cluster import Cluster  # noqa: E402

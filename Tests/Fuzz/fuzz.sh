@@ -48,7 +48,6 @@ done
 
 objects=("${modules[@]/%/.o}")
 objects=("${objects[@]/#/$build/}")
-# Each target uses one core.
 run_target() {
   local target=$1
   mkdir -p "$build/corpus/$target" "Tests/Fuzz/corpus/$target"
@@ -66,13 +65,20 @@ run_target() {
       sed 's/stat:://' | tr -s ' \n' ' ')"
 }
 
-for target in "${targets[@]}"; do
-  sources=("Tests/Fuzz/$target.swift" Tests/Fuzz/Pace.swift)
+build_target() {
+  local target=$1 sources=("Tests/Fuzz/$1.swift" Tests/Fuzz/Pace.swift)
   [ ! -f "Tests/Fuzz/${target}World.swift" ] || sources+=("Tests/Fuzz/${target}World.swift")
-  swiftc "${flags[@]}" -module-name Fuzz "${sources[@]}" "${objects[@]}" -o "$build/$target"
-done
-echo "${#targets[@]} targets are built; each runs $seconds s, $(nproc) at a time"
+  swiftc $target_flags -module-name Fuzz "${sources[@]}" $target_objects -o "$build/$target"
+}
 
-export -f run_target
-export build seconds
-printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run_target {} || exit 1'
+# at_once FUNCTION: calls it for each target, as many at a time as there are cores. Each uses one core.
+at_once() {
+  printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "$1 {} || exit 1"
+}
+
+export -f run_target build_target
+# An array cannot be exported.
+export build seconds target_flags="${flags[*]}" target_objects="${objects[*]}"
+at_once build_target
+echo "${#targets[@]} targets are built; each runs $seconds s, $(nproc) at a time"
+at_once run_target
