@@ -84,7 +84,7 @@ browser_files() {
   scripts/web --check
 }
 
-# Time limits of one test, and of all. On an idle machine with two cores all take 1.5 minutes, with the address sanitizer
+# Time limits of one test, and of all. On an idle machine with two cores all take 5 minutes, with the address sanitizer
 # seven. All tests start at once and wait for their turn, so a test's time is that of the whole run on a slow machine.
 test_minutes=40 tests_minutes=85
 # Tests that run at a time. With all 1,600 at once a task that slept for 2 ms was resumed minutes later, and under the

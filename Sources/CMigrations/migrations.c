@@ -135,6 +135,9 @@ static const unsigned char upkeep_runs[] = {
 static const unsigned char claim_by_key[] = {
 #embed "sql/20270210_claim_by_key.sql"
 };
+static const unsigned char figures_by_response[] = {
+#embed "sql/20270215_figures_by_response.sql"
+};
 
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
@@ -181,6 +184,7 @@ static const chirrup_migration table[] = {
   {"20261230_reader_policies", reader_policies, sizeof reader_policies},
   {"20270205_upkeep_runs", upkeep_runs, sizeof upkeep_runs},
   {"20270210_claim_by_key", claim_by_key, sizeof claim_by_key},
+  {"20270215_figures_by_response", figures_by_response, sizeof figures_by_response},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

@@ -18,6 +18,12 @@ import SharedSQL
 ///
 /// Every claim, transfer, close, and message of another writer changes the last number. The status
 /// is compared as well, since an administrator may change a row by hand.
+///
+/// It has two forms. The short one leaves `first_response_at` alone: PostgreSQL parses the
+/// condition of a trigger in each statement that names one of its columns, which was a seventh of the
+/// instructions of a batch of one entry. The first message and the first response of a session
+/// change its figures (the trigger `chat_sessions_message_figures`), so the fence of the short form
+/// refuses them. The long form is for batches with a first entry of a session.
 enum FencedStatement {
   /// The CASE keeps the planner from the partial indexes, which begin with less than a key.
   private static let fence: SQL = """
@@ -26,12 +32,22 @@ enum FencedStatement {
         ELSE s.status = 'active' OR NOT r.replies OR s.assigned_operator_id IS NOT NULL END
     """
 
+  /// The entry changes no figures of an open session.
+  private static let isLater: SQL =
+    "s.message_count > 0 AND (NOT r.responds OR s.first_response_at IS NOT NULL)"
+
+  private static let noteResponse: SQL = """
+    first_response_at = CASE WHEN r.responds
+      THEN coalesce(s.first_response_at, statement_timestamp()) ELSE s.first_response_at END,
+    """
+
   /// - Parameters:
   ///   - sessions: one row for each session of the batch, with its first entry; its alias is `r`.
   ///   - entries: the rows to insert, from `moved`; the alias is `e`.
+  ///   - isLong: with `noteResponse`.
   ///
   /// Returns the place of each session that was updated, and the time of the entries.
-  private static func store(sessions: SQL, entries: SQL) -> SQL {
+  private static func store(sessions: SQL, entries: SQL, isLong: Bool) -> SQL {
     """
     WITH moved AS (
       UPDATE chat_sessions AS s SET
@@ -43,12 +59,11 @@ enum FencedStatement {
           ELSE s.last_message_preview END,
         last_message_role = CASE WHEN r.messages > 0 THEN r.preview_role
           ELSE s.last_message_role END,
-        first_response_at = CASE WHEN r.responds
-          THEN coalesce(s.first_response_at, statement_timestamp()) ELSE s.first_response_at END,
+        \(isLong ? noteResponse : "")
         \(ConversationQueue.enter("s", at: "statement_timestamp()")),
         updated_at = statement_timestamp()
       FROM \(sessions)
-      WHERE \(fence)
+      WHERE \(fence) \(isLong ? "" : "AND \(isLater)")
       RETURNING r.place, r.workspace_id, r.session_id, r.head, r.id, r.role, r.kind, r.user_id,
         r.operator_id, r.operator_name, r.body, r.payload
     ), inserted AS (
@@ -64,15 +79,33 @@ enum FencedStatement {
     """
   }
 
+  /// A statement under the name by which a connection prepares it.
+  struct Prepared {
+    var name: String
+    var sql: SQL
+    var types: [UInt32]
+  }
+
+  static let all: [Prepared] = [
+    Prepared(name: "one", sql: one(isLong: false), types: oneTypes),
+    Prepared(name: "each", sql: each(isLong: false), types: sessionTypes),
+    Prepared(name: "several", sql: several(isLong: false), types: severalTypes),
+    Prepared(name: "first_one", sql: one(isLong: true), types: oneTypes),
+    Prepared(name: "first_each", sql: each(isLong: true), types: sessionTypes),
+    Prepared(name: "first_several", sql: several(isLong: true), types: severalTypes),
+  ]
+
   /// A batch of one entry. PostgreSQL plans and runs it as if the values were written in place.
-  static let one: SQL = store(
-    sessions: """
-      (SELECT $1 AS workspace_id, $2 AS session_id, $3 AS head, 1 AS count, $4 AS messages,
-        $5 AS preview, $6 AS preview_role, $7 AS responds, $8 AS replies, $9 AS id, $6 AS role,
-        $10 AS kind, $11 AS user_id, $12 AS operator_id, $13 AS operator_name, $14 AS body,
-        $15 AS payload, 1::bigint AS place) AS r
-      """, entries: "moved AS e")
-  static let oneTypes: [UInt32] = [
+  private static func one(isLong: Bool) -> SQL {
+    store(
+      sessions: """
+        (SELECT $1 AS workspace_id, $2 AS session_id, $3 AS head, 1 AS count, $4 AS messages,
+          $5 AS preview, $6 AS preview_role, $7 AS responds, $8 AS replies, $9 AS id, $6 AS role,
+          $10 AS kind, $11 AS user_id, $12 AS operator_id, $13 AS operator_name, $14 AS body,
+          $15 AS payload, 1::bigint AS place) AS r
+        """, entries: "moved AS e", isLong: isLong)
+  }
+  private static let oneTypes: [UInt32] = [
     ParameterBuffer.TypeID.uuid, .uuid, .int8, .int8, .text, .text, .bool, .bool, .uuid, .text,
     .uuid, .uuid, .text, .text, .jsonb,
   ].map(\.rawValue)
@@ -100,26 +133,29 @@ enum FencedStatement {
   ].map(\.rawValue)
 
   /// A batch with one entry for each of its sessions.
-  static let each: SQL = store(sessions: sessions, entries: "moved AS e")
-  static let eachTypes = sessionTypes
+  private static func each(isLong: Bool) -> SQL {
+    store(sessions: sessions, entries: "moved AS e", isLong: isLong)
+  }
 
   /// A batch with further entries of its sessions.
-  static let several: SQL = store(
-    sessions: sessions,
-    entries: """
-      (
-        SELECT workspace_id, session_id, head, id, role, kind, user_id, operator_id,
-          operator_name, body, payload
-        FROM moved
-        UNION ALL
-        SELECT m.workspace_id, m.session_id, f.seq - 1, f.id, f.role, f.kind, f.user_id,
-          f.operator_id, f.operator_name, f.body, f.payload
-        FROM unnest($18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
-          AS f (place, seq, id, role, kind, user_id, operator_id, operator_name, body, payload)
-        JOIN moved AS m ON m.place = f.place
-      ) AS e
-      """)
-  static let severalTypes: [UInt32] =
+  private static func several(isLong: Bool) -> SQL {
+    store(
+      sessions: sessions,
+      entries: """
+        (
+          SELECT workspace_id, session_id, head, id, role, kind, user_id, operator_id,
+            operator_name, body, payload
+          FROM moved
+          UNION ALL
+          SELECT m.workspace_id, m.session_id, f.seq - 1, f.id, f.role, f.kind, f.user_id,
+            f.operator_id, f.operator_name, f.body, f.payload
+          FROM unnest($18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
+            AS f (place, seq, id, role, kind, user_id, operator_id, operator_name, body, payload)
+          JOIN moved AS m ON m.place = f.place
+        ) AS e
+        """, isLong: isLong)
+  }
+  private static let severalTypes: [UInt32] =
     sessionTypes + [ParameterBuffer.TypeID.int8Array, .int8Array].map(\.rawValue) + entryTypes
 
   // MARK: Parameters, written directly from the batch
@@ -270,10 +306,14 @@ struct FencedRows {
   private(set) var places: [Int] = []
   private(set) var seqs: [Int64] = []
   private var positions: [Int] = []
+  /// Whether a session gets its first entry.
+  private var hasFirst = false
 
   /// The statement that stores them, by the name under which it is prepared.
   var statement: StaticString {
-    order.count == 1 ? "one" : further.isEmpty ? "each" : "several"
+    if order.count == 1 { return hasFirst ? "first_one" : "one" }
+    if further.isEmpty { return hasFirst ? "first_each" : "each" }
+    return hasFirst ? "first_several" : "several"
   }
 
   mutating func group(_ batch: borrowing Batch, _ rows: [Int]) {
@@ -284,6 +324,7 @@ struct FencedRows {
     places.removeAll(keepingCapacity: true)
     seqs.removeAll(keepingCapacity: true)
     positions.removeAll(keepingCapacity: true)
+    hasFirst = false
     order.append(contentsOf: rows)
     if rows.count > 1 { sort(batch) }
     places.append(contentsOf: repeatElement(0, count: batch.count))
@@ -319,6 +360,7 @@ struct FencedRows {
       groups.append(
         FencedStatement.Group(rows: place..<place, head: batch.head(row), preview: row))
       first.append(row)
+      if batch.head(row) == 0 { hasFirst = true }
     } else {
       further.append(row)
     }

@@ -159,12 +159,10 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
       pq.prepare("claim", AppendStatement.claim, types: AppendStatement.claimTypes),
       pq.prepare("append", AppendStatement.append, types: AppendStatement.appendTypes),
       pq.prepare("commit", "COMMIT", types: []),
-      pq.prepare("one", FencedStatement.one, types: FencedStatement.oneTypes),
-      pq.prepare("each", FencedStatement.each, types: FencedStatement.eachTypes),
-      pq.prepare("several", FencedStatement.several, types: FencedStatement.severalTypes),
+      FencedStatement.all.allSatisfy({ pq.prepare($0.name, $0.sql, types: $0.types) }),
       pq.sync()
     else { return fail() }
-    expect([.other, .other, .other, .other, .other, .other, .other, .other, .other, .setupSync])
+    expect(Array(repeating: .other, count: 6 + FencedStatement.all.count) + [.setupSync])
     flush()
   }
 

@@ -125,7 +125,7 @@ import Testing
   }
 
   /// Everything of a session and its log except ids and times; those of which only whether they
-  /// are set, and the order of the log by time.
+  /// are set, and the order of the log by time. And how often its figures have changed.
   private static func content(_ session: Identifier, _ database: TestDatabase) throws -> [String] {
     let rows = try database.sql.run(
       Query(
@@ -134,7 +134,8 @@ import Testing
           operator_name, last_message_preview, last_message_role, last_message_at IS NULL,
           first_response_at IS NULL, waiting_since IS NULL, claimed_at IS NULL,
           last_message_at = (SELECT max(created_at) FROM chats c WHERE c.session_id = s.id
-            AND c.workspace_id = s.workspace_id AND kind NOT IN ('note', 'event')))
+            AND c.workspace_id = s.workspace_id AND kind NOT IN ('note', 'event')),
+          (SELECT count(*) FROM chat_analytics_pending p WHERE p.session_id = s.id))
         FROM chat_sessions s WHERE id = $1
         UNION ALL
         SELECT concat_ws('|', seq, role, kind, content, payload::text, user_id, operator_id,

@@ -131,6 +131,33 @@ import Testing
     #expect(seqs == Array(1...Int64(max(1, seqs.count))) || seqs.isEmpty)
   }
 
+  /// The short form would not note it.
+  @Test func `what changes the figures of a session is never stored by the short form`() throws {
+    let session = try database.session()
+    var writer = try readyWriter()
+    func note(
+      _ head: Int64, _ text: String, _ role: Role, _ kind: EntryKind = .text
+    ) throws -> Int64? {
+      let outcomes = try append(&writer, heads: [session: head]) {
+        $0.add(session, text, role: role, kind: kind)
+      }
+      #expect(outcomes.map(\.seq) == [head + 1])
+      let noted = Query(
+        "SELECT count(*) FROM chat_analytics_pending WHERE session_id = $1", [.uuid(session)])
+      return try database.sql.run(noted).int(0, 0)
+    }
+    // A line that nobody wrote is no message: the first message is the second entry.
+    #expect(try note(0, "Dana joined", .system, .event) == 0)
+    #expect(try note(1, "hello", .visitor) == 1)
+    #expect(try note(2, "anybody there?", .visitor) == 1)
+    #expect(try note(3, "to the team", .operator_, .note) == 1)
+    #expect(try note(4, "yes", .operator_) == 2)
+    #expect(try note(5, "how can I help?", .operator_) == 2)
+    // The first message, and the first response.
+    let fences = writer.fences
+    #expect(fences == counts(4, 2))
+  }
+
   private func change(_ assignment: String, _ session: Identifier) throws {
     try database.sql.execute(
       script: "UPDATE chat_sessions SET \(assignment) WHERE id = '\(session)'")

@@ -53,6 +53,31 @@ import Testing
     #expect(try faults(migrator) == [])
   }
 
+  @Test func `messages of the application change the figures of a conversation`() throws {
+    let (connection, migrator) = try adopted()
+    try connection.execute(
+      script: """
+        INSERT INTO visitors (id, workspace_id)
+        VALUES ('20000000-0000-4000-8000-000000000001', \(FollowTests.small));
+        INSERT INTO chat_sessions (id, workspace_id, user_id)
+        VALUES ('30000000-0000-4000-8000-000000000001', \(FollowTests.small),
+          '20000000-0000-4000-8000-000000000001');
+        """)
+    func noted(after script: String) throws -> Int64? {
+      try connection.execute(script: "DELETE FROM chat_analytics_pending; \(script)")
+      return try connection.figure("SELECT count(*) FROM chat_analytics_pending")
+    }
+    let insert = """
+      INSERT INTO chats (workspace_id, session_id, role, content)
+      VALUES (\(FollowTests.small), '30000000-0000-4000-8000-000000000001', 'user', 'hello')
+      """
+    #expect(try noted(after: insert) == 1)
+    #expect(try noted(after: insert) == 0)
+    #expect(try noted(after: "UPDATE chat_sessions SET status = 'closed' WHERE last_seq = 2") == 1)
+    #expect(try noted(after: insert) == 1)
+    #expect(try faults(migrator) == [])
+  }
+
   @Test func `a trigger that drops messages leaves no number unused`() throws {
     let (connection, migrator) = try adopted(
       """

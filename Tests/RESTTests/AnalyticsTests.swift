@@ -38,7 +38,7 @@ private struct Play {
           VALUES ($3::uuid, $1::uuid, $2::uuid, 1, 'visitor', 'hello', sha256('hello'),
             clock_timestamp() - make_interval(secs => $4::bigint))
         )
-        UPDATE chat_sessions SET last_seq = 1, message_count = 1
+        UPDATE chat_sessions SET last_seq = 1, message_count = 1, first_response_at = NULL
         WHERE id = $2::uuid AND workspace_id = $1::uuid RETURNING user_id
         """,
         [
