@@ -17,11 +17,12 @@ sys.path.insert(0, HERE)
 from stage import ROOT, SHARED  # noqa: E402
 
 MANIFEST = os.path.join(ROOT, ".build/release.yaml")
+TARGET = re.compile(r'^  "C\.chirrup-[a-z0-9_]+-unknown-linux-gnu-release\.exe":\n(?:    .*\n)+', re.MULTILINE)
 
 
 def link_command():
     with open(MANIFEST) as file:
-        target = re.search(r'^  "C\.chirrup-[a-z0-9_]+-unknown-linux-gnu-release\.exe":\n(?:    .*\n)+', file.read(), re.MULTILINE)
+        target = TARGET.search(file.read())
     arguments = target and re.search(r"^    args: (\[.*\])$", target[0], re.MULTILINE)
     if not arguments or "-static-stdlib" not in arguments[1]:
         raise SystemExit(f"{MANIFEST} has no command that links chirrup statically; run scripts/release first")
