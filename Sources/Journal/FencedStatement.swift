@@ -20,8 +20,8 @@ import SharedSQL
 /// is compared as well, since an administrator may change a row by hand.
 ///
 /// It has two forms. The short one leaves `first_response_at` alone: PostgreSQL parses the
-/// condition of a trigger in each statement that names one of its columns, which was a seventh of the
-/// instructions of a batch of one entry. The first message and the first response of a session
+/// condition of a trigger in each statement that names one of its columns, which was a seventh of
+/// the instructions of a batch of one entry. The first message and the first response of a session
 /// change its figures (the trigger `chat_sessions_message_figures`), so the fence of the short form
 /// refuses them. The long form is for batches with a first entry of a session.
 enum FencedStatement {
