@@ -69,9 +69,9 @@ for wave in first second; do
   for ((turn = 0; turn < 15; turn++)); do sample; done
   # 100 of each address. The two loops post their figures in their own time.
   check "… handshakes are in progress, 400 at most (seen: $most)" between 1 "$most" $((2 * 100 * processes))
-  # Beside what those take, 48 KiB each at most (seen: 45), and what the allocator keeps of the first ones (seen: 2 MiB).
+  # Beside what those take, 48 KiB each at most (seen: 45).
   check "… and each other socket costs less than 2 KiB (the process grew by $grown KiB)" \
-    between 0 "$grown" $((2 * count + 48 * 100 * processes + 4096))
+    between 0 "$grown" $((2 * count + 48 * 100 * processes))
   exec 8>&-
   for pid in "${floods[@]}"; do wait "$pid" || true; done
   check "… the flood ends" await 120 "the end of the flood's sockets" is_gone

@@ -71,14 +71,14 @@ build_target() {
   swiftc $target_flags -module-name Fuzz "${sources[@]}" $target_objects -o "$build/$target"
 }
 
-# at_once FUNCTION: calls it for each target, as many at a time as there are cores. Each uses one core.
-at_once() {
+# for_each_target FUNCTION: calls it for each target, as many at a time as there are cores. Each uses one core.
+for_each_target() {
   printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "$1 {} || exit 1"
 }
 
 export -f run_target build_target
 # An array cannot be exported.
 export build seconds target_flags="${flags[*]}" target_objects="${objects[*]}"
-at_once build_target
+for_each_target build_target
 echo "${#targets[@]} targets are built; each runs $seconds s, $(nproc) at a time"
-at_once run_target
+for_each_target run_target
