@@ -99,6 +99,7 @@ public struct Batch: ~Copyable {
     var came: Instant
     /// See `Batch.setHead`.
     var head = Batch.unknownHead
+    var isUnclaimed = false
   }
   /// The head of a session that is not in memory, or may not be current.
   public static let unknownHead: Int64 = -1
@@ -140,9 +141,15 @@ public struct Batch: ~Copyable {
   /// Sets the last number of the record's session that its loop knows, just before the batch is
   /// submitted. The journal then brings the numbers of the next entries; the database refuses them
   /// if the session has another one.
-  public mutating func setHead(_ index: Int, _ head: Int64) { extents[index].head = head }
+  ///
+  /// - Parameter isUnclaimed: no operator has the session, so that a reply claims it.
+  public mutating func setHead(_ index: Int, _ head: Int64, isUnclaimed: Bool = false) {
+    extents[index].head = head
+    extents[index].isUnclaimed = isUnclaimed
+  }
 
   public func head(_ index: Int) -> Int64 { extents[index].head }
+  public func isUnclaimed(_ index: Int) -> Bool { extents[index].isUnclaimed }
 
   /// Adds how long each record has waited.
   public func addWaits(until now: Instant, to histogram: inout DurationHistogram) {

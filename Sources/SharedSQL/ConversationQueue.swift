@@ -52,6 +52,26 @@ public enum ConversationQueue {
     """
   }
 
+  /// Assignments of an UPDATE: an operator claims the conversation if the condition `isClaimed`
+  /// holds, as `chirrup_change` has it; otherwise it enters the queue.
+  public static func claimOrEnter(
+    _ s: SQL, if isClaimed: SQL, by claimant: SQL, named name: SQL, at time: SQL
+  ) -> SQL {
+    """
+    status = CASE WHEN \(isClaimed) THEN 'active' ELSE \(s).status END,
+    assigned_operator_id = CASE WHEN \(isClaimed) THEN \(claimant)
+      ELSE \(s).assigned_operator_id END,
+    operator_name = CASE WHEN \(isClaimed) THEN \(name) ELSE \(s).operator_name END,
+    claimed_at = CASE WHEN \(isClaimed) THEN \(time) ELSE \(s).claimed_at END,
+    queued_at = CASE WHEN \(isClaimed) THEN coalesce(\(s).\(entryTime), \(s).queued_at)
+      ELSE \(s).queued_at END,
+    returned_by = CASE WHEN \(isClaimed) THEN NULL ELSE \(s).returned_by END,
+    \(entryTime) = CASE WHEN \(isClaimed) THEN NULL
+      WHEN \(s).\(entryTime) IS NULL AND \(s).status = 'waiting' THEN \(time)
+      ELSE \(s).\(entryTime) END
+    """
+  }
+
   /// The time by which the list of waiting conversations is sorted: the entry, or the beginning of
   /// a conversation behind the queue.
   public static func listTime(_ s: SQL) -> SQL { "coalesce(\(s).\(entryTime), \(s).created_at)" }

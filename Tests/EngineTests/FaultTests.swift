@@ -95,6 +95,22 @@ struct FaultTests {
     #expect(heads(Outcome(verdict: .stored, seq: 2, at: at)) == [1])
   }
 
+  @Test func `an operator's message says whether its session has an operator`() {
+    let world = World()
+    let (active, waiting) = (world.makeSession(), world.makeSession())
+    world.database[active]?.snapshot.status = .active
+    let mika = world.member("operator", waiting)
+    let ada = world.member("visitor", waiting)
+    let noor = world.member("operator", active)
+    for (client, session) in [(mika, waiting), (ada, waiting), (noor, active)] {
+      send(world, client, session, world.makeID())
+    }
+    var taken = Batch()
+    world.loops[0].engine.submitBatch { swap(&taken, &$0) }
+    // A visitor's message claims nothing, whatever the session is.
+    #expect((0..<taken.count).map { taken.isUnclaimed($0) } == [true, false, false])
+  }
+
   @Test("the delay between attempts grows while the store is unreachable")
   func growingWait() {
     let world = World()

@@ -44,15 +44,24 @@ import Testing
     var lockedIDs: [Int: Identifier] = [:]
     var known = 0
     for _ in 0..<25 {
+      let returned = random.below(12)
+      for session in [fencedSessions[returned], lockedSessions[returned]] {
+        try database.sql.run(
+          Query(Self.returnToQueue, [.uuid(session), .uuid(database.workspace)]))
+      }
       let rows = (0..<random.below([2, 6, 40][random.below(3)]) + 1).map { _ in
         row(&random, &known)
       }
-      let heads = try Self.heads(of: fencedSessions, database)
+      let stored = try Self.known(of: fencedSessions, database)
+      // Now and then the loop has not heard of the last entry, or of a claim.
+      let told = stored.mapValues { session in
+        Known(
+          head: random.below(12) == 0 ? max(0, session.head - 1) : session.head,
+          isUnclaimed: random.below(12) == 0 ? !session.isUnclaimed : session.isUnclaimed)
+      }
       let one = try append(
-        rows, fencedSessions, &fencedIDs, operator_, &fenced,
-        // Now and then the loop has not heard of the last entry.
-        heads: heads.mapValues { random.below(12) == 0 ? max(0, $0 - 1) : $0 })
-      let two = try append(rows, lockedSessions, &lockedIDs, operator_, &locked, heads: [:])
+        rows, fencedSessions, &fencedIDs, operator_, &fenced, sessions: told)
+      let two = try append(rows, lockedSessions, &lockedIDs, operator_, &locked, sessions: [:])
       #expect(one.map(\.verdict) == two.map(\.verdict))
       #expect(one.map(\.seq) == two.map(\.seq))
     }
@@ -95,7 +104,7 @@ import Testing
 
   private func append(
     _ rows: [Row], _ sessions: [Identifier], _ ids: inout [Int: Identifier],
-    _ operator_: Identifier, _ writer: inout Writer, heads: [Identifier: Int64]
+    _ operator_: Identifier, _ writer: inout Writer, sessions known: [Identifier: Known]
   ) throws -> [Outcome] {
     try makeReady(&writer)
     var batch = Batch()
@@ -107,20 +116,41 @@ import Testing
         sender: row.role == .operator_ ? operator_ : nil, name: row.name,
         body: Array(row.body.utf8), payload: row.payload)
     }
-    batch.setHeads(heads)
+    for row in 0..<batch.count {
+      guard let session = known[batch.record(row).session] else { continue }
+      batch.setHead(row, session.head, isUnclaimed: session.isUnclaimed)
+    }
     writer.submit(&batch, now: monotonicNow())
     return try complete(&writer)
   }
 
-  private static func heads(
+  private static let returnToQueue: SQL = """
+    SELECT chirrup_change($2, id, 'unassigned', NULL, NULL, NULL, NULL, gen_random_uuid(),
+      'back in the queue', '{"event": "unassigned"}')
+    FROM chat_sessions WHERE id = $1 AND status = 'active'
+    """
+
+  /// What a loop knows of a session.
+  private struct Known {
+    var head: Int64
+    var isUnclaimed: Bool
+  }
+
+  private static func known(
     of sessions: [Identifier], _ database: TestDatabase
-  ) throws -> [Identifier: Int64] {
+  ) throws -> [Identifier: Known] {
     let rows = try database.sql.run(
       Query(
-        "SELECT id, last_seq FROM chat_sessions WHERE id = ANY ($1)", [.uuids(sessions)]))
+        """
+        SELECT id, last_seq, status = 'waiting' AND assigned_operator_id IS NULL
+        FROM chat_sessions WHERE id = ANY ($1) ORDER BY id
+        """, [.uuids(sessions)]))
     return Dictionary(
       uniqueKeysWithValues: (0..<rows.count).map {
-        (rows.uuid($0, 0) ?? .zero, rows.int($0, 1) ?? -1)
+        (
+          rows.uuid($0, 0) ?? .zero,
+          Known(head: rows.int($0, 1) ?? -1, isUnclaimed: rows.bool($0, 2) ?? false)
+        )
       })
   }
 
@@ -132,7 +162,8 @@ import Testing
         """
         SELECT concat_ws('|', last_seq, message_count, status, assigned_operator_id,
           operator_name, last_message_preview, last_message_role, last_message_at IS NULL,
-          first_response_at IS NULL, waiting_since IS NULL, claimed_at IS NULL,
+          first_response_at IS NULL, waiting_since IS NULL, claimed_at IS NULL, queued_at IS NULL,
+          returned_by, closed_at IS NULL,
           last_message_at = (SELECT max(created_at) FROM chats c WHERE c.session_id = s.id
             AND c.workspace_id = s.workspace_id AND kind NOT IN ('note', 'event')),
           (SELECT count(*) FROM chat_analytics_pending p WHERE p.session_id = s.id))

@@ -294,7 +294,7 @@ import Testing
     #expect(rows.groups.map(\.head) == [10, 20, 30, 40])
     #expect(rows.first == [4, 6, 1, 0])
     #expect(rows.further == [8, 7, 5, 2, 3, 9])
-    #expect(rows.further.map { rows.seqs[$0] } == [12, 22, 32, 42, 43, 44])
+    #expect(rows.further.map { rows.seq(of: $0) } == [12, 22, 32, 42, 43, 44])
     #expect(rows.statement.description == "several")
     // Part of a batch, as after a duplicate id in it.
     rows.group(batch, [1, 4, 5])

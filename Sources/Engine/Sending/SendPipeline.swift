@@ -219,7 +219,10 @@ struct SendPipeline {
     let count = box.batch.count
     box.batch.addWaits(until: now, to: &waits)
     for index in 0..<count {
-      box.batch.setHead(index, sessions.knownHead(of: box.batch.record(index).session))
+      let record = box.batch.record(index)
+      box.batch.setHead(
+        index, sessions.knownHead(of: record.session),
+        isUnclaimed: record.role == .operator_ && sessions.isUnclaimed(record.session))
     }
     submit(&box.batch)
     queue.recycle(box)

@@ -286,6 +286,12 @@ extension SessionTable {
     return self[session].head
   }
 
+  /// Whether a session in memory has no operator, so that a reply claims it.
+  func isUnclaimed(_ id: Identifier) -> Bool {
+    guard let session = ready(id) else { return false }
+    return self[session].snapshot.status == .waiting && self[session].snapshot.assignee == nil
+  }
+
   /// Holds a command whose `subscribe` waits for the session to load, so that a client may send
   /// both at once. Returns true when the command was held or refused.
   mutating func hold(
