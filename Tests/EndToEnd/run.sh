@@ -90,73 +90,74 @@ repeat_failures() {
   done
 }
 
-beside "http" ./http.sh
-beside "tls" ./tls.sh
-beside "tls scan" ./tls_scan.sh
-beside "hardened" ./hardened.sh
-beside "keys" ./keys.sh
-beside "quotas" ./quotas.sh
-beside "secrets" ./secrets.sh
-beside "reload" ./reload.sh
-if $full; then beside "tls flood" ./tls_flood.sh; else beside "tls flood" ./tls_flood.sh 4000; fi
-beside "clients" ./clients.sh
-beside "verdict" ./verdict.sh
-beside "report" ./report.sh
-beside "migrations" ./migrate.sh
-beside "schema ahead" ./schema_ahead.sh
-beside "old application" ./beside.sh
-beside "quarantine" ./quarantine.sh
-beside "roles" ./roles.sh
-beside "webhooks" ./webhooks.sh
-beside "pgbouncer" ./pgbouncer.sh
-beside "fail-over" ./failover.sh
-beside "shared port" ./shared_port.sh
-beside "installed" ./installed.sh
-beside "package" ./package.sh
-beside "container" ./container.sh
-beside "readiness" ./readiness.sh
-beside "crowds" ./crowds.sh
-beside "doctor" ./doctor.sh
-beside "held loop" ./held.sh
-beside "runbook, database" ./runbook_database.sh
-beside "runbook, gateway" ./runbook_gateway.sh
-beside "metrics" ./metrics.sh
-beside "service manager" ./service.sh
-beside "socket activation" ./activation.sh
-join
+# The longest parts first, so that none runs alone at the end.
 if $full; then
   beside "torture" ./torture.sh 20
+  beside "private database" ./private_database.sh 20
   beside "gateway crash" ./crash_gateway.sh
   beside "database crash" ./crash_postgres.sh
-  beside "private database" ./private_database.sh 20
+  beside "openapi" ./openapi.sh --full
+  beside "tls flood" ./tls_flood.sh
 else
   beside "torture" ./torture.sh
+  beside "private database" ./private_database.sh
   beside "gateway crash" ./crash_gateway.sh 1
   beside "database crash" ./crash_postgres.sh 1
-  beside "private database" ./private_database.sh
+  beside "openapi" ./openapi.sh
+  beside "tls flood" ./tls_flood.sh 4000
 fi
-beside "backup" ./backup.sh
+beside "tls scan" ./tls_scan.sh
+beside "package" ./package.sh
+beside "container" ./container.sh
 beside "cluster upgrade" ./cluster_upgrade.sh
 beside "outbox" ./outbox.sh
+beside "keys" ./keys.sh
+beside "runbook, gateway" ./runbook_gateway.sh
+beside "installed" ./installed.sh
+beside "doctor" ./doctor.sh
+beside "runbook, database" ./runbook_database.sh
+beside "metrics" ./metrics.sh
+beside "crowds" ./crowds.sh
+beside "backup" ./backup.sh
 beside "workloads" ./workloads.sh
-if $full; then beside "openapi" ./openapi.sh --full; else beside "openapi" ./openapi.sh; fi
+beside "roles" ./roles.sh
+beside "verdict" ./verdict.sh
+beside "hardened" ./hardened.sh
+beside "migrations" ./migrate.sh
+beside "service manager" ./service.sh
+beside "report" ./report.sh
+beside "secrets" ./secrets.sh
+beside "webhooks" ./webhooks.sh
+beside "held loop" ./held.sh
+beside "old application" ./beside.sh
+beside "readiness" ./readiness.sh
+beside "quarantine" ./quarantine.sh
+beside "fail-over" ./failover.sh
+beside "tls" ./tls.sh
+beside "clients" ./clients.sh
+beside "schema ahead" ./schema_ahead.sh
+beside "pgbouncer" ./pgbouncer.sh
+beside "reload" ./reload.sh
+beside "quotas" ./quotas.sh
+beside "http" ./http.sh
+beside "shared port" ./shared_port.sh
+beside "socket activation" ./activation.sh
 join
 # Each browser uses a whole core.
-beside "browser" ./browser.sh
-beside "console" ./console.sh
-beside "answering" ./answering.sh
-join
-beside "widget" ./widget.sh
-beside "pages" ./pages.sh
-beside "rating" ./rating.sh
-beside "hijack" ./hijack.sh
-join
-beside "list" ./list.sh
-beside "deletion" ./deletion.sh
-beside "admin" ./admin.sh
-beside "signing in" ./signin.sh
+parts_max=4
 beside "single sign-on" ./oidc.sh
+beside "signing in" ./signin.sh
+beside "pages" ./pages.sh
+beside "deletion" ./deletion.sh
+beside "rating" ./rating.sh
+beside "admin" ./admin.sh
+beside "widget" ./widget.sh
+beside "console" ./console.sh
+beside "list" ./list.sh
+beside "answering" ./answering.sh
+beside "hijack" ./hijack.sh
 beside "connections" ./connections.sh
+beside "browser" ./browser.sh
 join
 part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh

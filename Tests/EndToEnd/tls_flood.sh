@@ -19,8 +19,8 @@ export CHIRRUP_LIMITS_EXEMPT_ADDRESSES=none CHIRRUP_LIMITS_CONNECTIONS_PER_ADDRE
   CHIRRUP_LIMITS_CONNECTS_PER_ADDRESS=0
 start_gateway --loops 2 --tls-listen "127.0.0.1:$secure" --tls-certificates "$work/chain.pem" --tls-keys "$work/key.pem"
 
-# memory: prints the memory of the process, in KiB.
-memory() { awk '/^VmRSS:/ { print $2 }' "/proc/$gateway_pid/status"; }
+# memory: prints the memory of the process, in KiB, without the pages of its program, which it reads as it needs them.
+memory() { awk '/^RssAnon:/ { print $2 }' "/proc/$gateway_pid/status"; }
 # figure NAME: prints a figure, summed over the loops.
 figure() {
   curl --silent --max-time 30 "$url/metrics" | awk -v name="chirrup_$1{" 'index($1, name) == 1 { sum += $2 } END { print sum + 0 }'
