@@ -109,22 +109,22 @@ static const unsigned char brotli_11[] = {
 #embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-9274a634b7.js"
+#embed "widget-app-a89c3be2f3.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-9274a634b7.js.gz"
+#embed "widget-app-a89c3be2f3.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-9274a634b7.js.br"
+#embed "widget-app-a89c3be2f3.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-9274a634b7.js.map"
+#embed "widget-app-a89c3be2f3.js.map"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-9274a634b7.js.map.gz"
+#embed "widget-app-a89c3be2f3.js.map.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-9274a634b7.js.map.br"
+#embed "widget-app-a89c3be2f3.js.map.br"
 };
 static const unsigned char plain_14[] = {
 #embed "widget.js"
@@ -136,13 +136,13 @@ static const unsigned char brotli_14[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_15[] = {
-#embed "widget-3b80cc4acd.js.map"
+#embed "widget-3e7ad295c9.js.map"
 };
 static const unsigned char gzip_15[] = {
-#embed "widget-3b80cc4acd.js.map.gz"
+#embed "widget-3e7ad295c9.js.map.gz"
 };
 static const unsigned char brotli_15[] = {
-#embed "widget-3b80cc4acd.js.map.br"
+#embed "widget-3e7ad295c9.js.map.br"
 };
 static const unsigned char plain_16[] = {
 #embed "widget.d.ts"
@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-666f956f85.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-3cc74ab13f.js"
+#embed "console-a1eb664e55.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-3cc74ab13f.js.gz"
+#embed "console-a1eb664e55.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-3cc74ab13f.js.br"
+#embed "console-a1eb664e55.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-3cc74ab13f.js.map"
+#embed "console-a1eb664e55.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-3cc74ab13f.js.map.gz"
+#embed "console-a1eb664e55.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-3cc74ab13f.js.map.br"
+#embed "console-a1eb664e55.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -281,11 +281,11 @@ static const chirrup_asset assets[] = {
      "/assets/qr-code.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-9274a634b7.js",
+    {"/assets/widget-app-a89c3be2f3.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-9274a634b7.js.map",
+    {"/assets/widget-app-a89c3be2f3.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
@@ -293,7 +293,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
-    {"/assets/widget-3b80cc4acd.js.map",
+    {"/assets/widget-3e7ad295c9.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-3cc74ab13f.js",
+    {"/assets/console-a1eb664e55.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-3cc74ab13f.js.map",
+    {"/assets/console-a1eb664e55.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

@@ -36,12 +36,23 @@ export function speakThread(locale, words) {
 /** @param {string | number | Date} at */
 export const time = (at) => clock.format(new Date(at));
 
+/** @type {(id: string) => string} */
+let nameless = () => '?';
+
 /**
- * Two Latin letters or figures, or one letter of another script with its marks.
+ * Sets the names of visitors who gave none.
+ * @param {typeof nameless} name
+ */
+export function nameVisitors(name) { nameless = name; }
+
+/**
+ * Two Latin letters or figures, of the first and the last word; or one letter of another script
+ * with its marks.
  * @param {string} name
  */
 const initials = (name) => (
-  /[a-z0-9]{1,2}|\p{L}\p{M}*/iu.exec(name.replace(/^Visitor\s/, ''))?.[0] ?? '?'
+  /^([a-z0-9])\S*.*\s([a-z0-9])\S*$/i.exec(name)?.slice(1).join('')
+    ?? /[a-z0-9]{1,2}|\p{L}\p{M}*/iu.exec(name)?.[0] ?? '?'
 );
 
 /**
@@ -52,7 +63,7 @@ const initials = (name) => (
 export const face = (who, more = '') => el(
   `span.avatar${more}`,
   { 'aria-hidden': 'true', 'data-id': who.kind !== 'visitor' && `${who.id}` },
-  initials(who.name || `${who.id}`.slice(-2)).toUpperCase(),
+  initials(who.name || nameless(`${who.id}`)).toUpperCase(),
 );
 
 /** @typedef {import('./dom.js').Child} Child */

@@ -3,6 +3,7 @@
 // Invariant: while `hold` returns true no row changes its place; moves are made afterwards.
 
 import { api } from '../shell/api.js';
+import { generatedName } from '../visitor/visitor-name.js';
 import { Section } from './section.js';
 
 const COUNT_EVERY = 2000; // ms between two requests of the counts
@@ -263,14 +264,10 @@ export class Inbox {
 }
 
 /**
- * The visitor's name, or one made of their page or id.
+ * The visitor's name, or a generated one.
  * @param {ConversationRow} row
  */
-export function nameOf(row) {
-  if (row.visitor?.name) return row.visitor.name;
-  const page = pathOf(row.context?.page);
-  return page ? `Visitor from ${page}` : `Visitor ${tag(row)}`;
-}
+export const nameOf = (row) => row.visitor?.name || generatedName(row.visitor?.id ?? row.id);
 
 /**
  * The path of a URL. Another text is returned as it is.
@@ -285,13 +282,10 @@ export function pathOf(page) {
 }
 
 /** @param {ConversationRow} row */
-const tag = (row) => String(row.visitor?.id ?? row.id).slice(-2).toUpperCase();
-
-/** @param {ConversationRow} row */
 export const faceOf = (row) => ({
   kind: 'visitor',
   id: row.visitor?.id ?? row.id,
-  name: row.visitor?.name,
+  name: nameOf(row),
 });
 
 /**

@@ -2,7 +2,7 @@
 
 import { el, icon, tick } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
-import { faceOf, nameOf, unreadOf } from './inbox.js';
+import { faceOf, nameOf, pathOf, unreadOf } from './inbox.js';
 import { stars } from '../visitor/stars.js';
 
 /**
@@ -22,7 +22,7 @@ export function rowModel(row, { mine, on, first, typing }) {
     key: row.id,
     face: faceOf(row),
     name: nameOf(row),
-    topic: row.title ?? '',
+    topic: row.title || (row.visitor?.name ? '' : pathOf(row.context?.page)),
     preview: typing ? `typing: ${typing}` : words,
     rating,
     typing: !!typing,

@@ -3,6 +3,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { sentence } from '../shell/rest.js';
+import { generatedName } from '../visitor/visitor-name.js';
 import { traced } from './connection-trace.js';
 import { confirmed } from './fields.js';
 import { pane } from './pane.js';
@@ -35,7 +36,7 @@ const SIDES = {
 
 /** @param {ConnectionRow} row */
 const nameOf = ({ name, visitor, operator }) => name
-  || (visitor ? `Visitor ${visitor.slice(-4)}` : operator ? 'Former operator' : 'No token yet');
+  || (visitor ? generatedName(visitor) : operator ? 'Former operator' : 'No token yet');
 
 /** @param {number} milliseconds */
 function span(milliseconds) {

@@ -2,6 +2,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { sentence } from '../shell/rest.js';
+import { generatedName } from '../visitor/visitor-name.js';
 import { number } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { isAdmin, lockedFor, pane } from './pane.js';
@@ -13,7 +14,9 @@ const DAYS = [1, 3650];
 const WAYS = { api_key: 'an API key', command: 'the command line' };
 
 /** @param {DeletedConversation} item */
-const nameOf = ({ title, visitor_name: name, id }) => title || name || `Conversation ${id.slice(-4)}`;
+const nameOf = ({ title, visitor_name: name, visitor_id: visitor, id }) => (
+  title || name || generatedName(visitor ?? id)
+);
 
 /** @param {DeletedConversation} item */
 function facts({ title, visitor_name: name, messages, deleted_at: at, deleted_by: by, ...item }) {

@@ -4,7 +4,7 @@
 import { el, icon } from '../../shared/dom.js';
 import { api, reasonOf, statusOf } from './api.js';
 import { targetOf } from './element.js';
-import { nameOf } from '../inbox/inbox.js';
+import { nameOf, pathOf } from '../inbox/inbox.js';
 import { ago } from '../inbox/row.js';
 
 const WAIT = 180; // ms after the last key until the request
@@ -194,7 +194,7 @@ export class Search {
       { kind: 'Commands', words: emphasise(words, needle), hint: key, go }
     ));
     const known = !needle ? [] : [...this.#on.inbox.rows.values()].filter((row) => (
-      (needle.startsWith('/') ? nameOf(row) : row.visitor?.name ?? '').toLowerCase().includes(needle)
+      (needle.startsWith('/') ? pathOf(row.context?.page) : nameOf(row)).toLowerCase().includes(needle)
     )).slice(0, CONVERSATIONS_MAX).map((row) => ({
       kind: 'Visitors',
       words: emphasise(nameOf(row), needle),

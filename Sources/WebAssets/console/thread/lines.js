@@ -2,9 +2,10 @@
 // visitor types, hints above the composer, and the empty column.
 
 import { el, icon } from '../../shared/dom.js';
-import { face, speakThread, time } from '../../shared/thread.js';
+import { face, nameVisitors, speakThread, time } from '../../shared/thread.js';
 import { age } from '../shell/link-state.js';
 import { remark, stars } from '../visitor/stars.js';
+import { generatedName } from '../visitor/visitor-name.js';
 
 /** @typedef {import('../../shared/dom.js').Child} Child */
 /** @typedef {{key: string, draw: 'opened', at: string, page: string}} OpenedPiece */
@@ -24,6 +25,7 @@ const WORDS = {
   note: 'note, visible to your team only',
 };
 speakThread(undefined, (name) => WORDS[name]);
+nameVisitors(generatedName);
 
 /** @type {Record<string, string>} */
 const MINE = {
@@ -177,7 +179,7 @@ export function nothing({ waiting, mine }, next) {
  * @param {import('../../shared/thread.js').Writer} model
  */
 export function preview({ who, preview: text }) {
-  const name = who.name || 'The visitor';
+  const name = who.name || generatedName(who.id);
   return el(
     'div.say.in.first.last.typing',
     { 'aria-live': 'off' },
