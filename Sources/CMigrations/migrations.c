@@ -138,6 +138,9 @@ static const unsigned char claim_by_key[] = {
 static const unsigned char figures_by_response[] = {
 #embed "sql/20270215_figures_by_response.sql"
 };
+static const unsigned char close_resting[] = {
+#embed "sql/20270220_close_resting.sql"
+};
 
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
@@ -185,6 +188,7 @@ static const chirrup_migration table[] = {
   {"20270205_upkeep_runs", upkeep_runs, sizeof upkeep_runs},
   {"20270210_claim_by_key", claim_by_key, sizeof claim_by_key},
   {"20270215_figures_by_response", figures_by_response, sizeof figures_by_response},
+  {"20270220_close_resting", close_resting, sizeof close_resting},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

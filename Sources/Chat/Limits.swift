@@ -64,6 +64,10 @@ public enum Limits {
   public static let presenceGateways = 32
   /// Typing and presence for other gateways that wait on one loop; later ones are dropped.
   public static let peerSignals = 1_024
+  /// Operators of a loop whose departure is stored at once; that of others shows after 15 s.
+  public static let departedOperators = 1_024
+  /// Operators of a loop whose absence is looked up for the visitors of their conversations.
+  public static let heldOperators = 1_024
   /// News of one iteration for the background jobs. Their sweep handles what exceeds the limit.
   public static let newsItems = 65_536
 

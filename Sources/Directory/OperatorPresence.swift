@@ -42,6 +42,43 @@ extension OperatorPresence {
     ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
   }
 
+  /// Notes that these operators have no open inbox left on this loop. A beat of another loop or
+  /// gateway revokes it.
+  public static func leave(
+    _ gone: [(workspace: Identifier, operator: Identifier)]
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        UPDATE operator_presence p SET left_at = now()
+        FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, operator)
+        WHERE p.workspace_id = t.workspace AND p.operator_id = t.operator
+        """, [.uuids(gone.map(\.workspace)), .uuids(gone.map(\.operator))]))
+  }
+
+  /// Which of these operators are away: unseen for 15 seconds, or gone for longer than another
+  /// gateway, or the reload of a console, needs to report them present again. An operator who never
+  /// had an inbox open is not away.
+  public static func away(
+    of operators: [(workspace: Identifier, operator: Identifier)]
+  ) -> Statement<[(workspace: Identifier, operator: Identifier)]> {
+    Statement(
+      Query(
+        """
+        SELECT p.workspace_id, p.operator_id
+        FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, operator)
+        JOIN operator_presence p ON p.workspace_id = t.workspace AND p.operator_id = t.operator
+        WHERE NOT chirrup_is_present(p.seen_at)
+          OR p.left_at >= p.seen_at AND p.left_at < now() - interval '6 seconds'
+        """, [.uuids(operators.map(\.workspace)), .uuids(operators.map(\.operator))])
+    ) { rows in
+      (0..<rows.count).compactMap { row in
+        guard let workspace = rows.uuid(row, 0), let member = rows.uuid(row, 1) else { return nil }
+        return (workspace, member)
+      }
+    }
+  }
+
   /// Sets whether the operator accepts new conversations, for all gateways.
   public static func setAvailable(
     _ id: Identifier, of workspace: Identifier, _ isAvailable: Bool

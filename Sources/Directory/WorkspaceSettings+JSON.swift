@@ -79,6 +79,7 @@ extension WorkspaceSettings.Queue {
     .object([
       "capacity": .int(capacity), "assign": .string(assign),
       "reassign_after_seconds": .int(reassignAfterSeconds),
+      "close_after_minutes": .int(closeAfterMinutes),
       "show_position": .bool(showsPosition),
     ])
   }

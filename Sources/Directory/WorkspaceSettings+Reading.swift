@@ -128,6 +128,7 @@ extension WorkspaceSettings.Queue {
     assign = reader.choice("assign", assign, of: ["off", "least_busy"])
     reassignAfterSeconds = reader.int(
       "reassign_after_seconds", reassignAfterSeconds, in: 0...86_400)
+    closeAfterMinutes = reader.int("close_after_minutes", closeAfterMinutes, in: 0...10_080)
     showsPosition = reader.bool("show_position", showsPosition)
   }
 }

@@ -95,6 +95,8 @@ public struct WorkspaceSettings: Sendable, Equatable {
     public var assign = "off"
     /// The absence after which an operator's conversations return to the queue; 0: never.
     public var reassignAfterSeconds = 60
+    /// The rest after which a conversation that an operator has is closed; 0: never.
+    public var closeAfterMinutes = 60
     /// The widget shows the position in the queue.
     public var showsPosition = true
   }

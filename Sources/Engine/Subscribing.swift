@@ -103,6 +103,7 @@ extension Engine {
         ref: request.ref, snapshot, from: from, isOperator: isOperator, to: &$0)
     }
     guard !isOperator else { return }
+    showAbsence(of: index, to: connection)
     presence.announce(
       connection, session: index, isOnline: true, sessions, &connections, &effects)
     queuePositions.add(index, &sessions, &effects)

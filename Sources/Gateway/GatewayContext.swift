@@ -98,13 +98,18 @@ final class GatewayContext: Sendable {
         database: services, sessions: services, settings: api.cachedSettings,
         patterns: api.patterns, onResume: apiOptions.onResume, log: apiOptions.report))
     jobs = BackgroundJobs(
-      [botJob, QueueJob(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
+      [
+        botJob,
+        QueueJob(services: services, settings: api.cachedSettings, mailboxes: mailboxes) {
+          logger.error("\($0)")
+        },
+      ],
       executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
     upkeep = Upkeep(
-      database: services, peers: peers,
+      database: services, sessions: services, peers: peers,
       rules: Upkeep.Rules(settings, databaseURL: options.databaseURL), logger: logger)
     admission = Admission(settings)
     metrics = MetricsRegistry(loopCount: loopCount)

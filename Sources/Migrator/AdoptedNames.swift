@@ -8,7 +8,8 @@ enum AdoptedNames {
     "idx_chats_session_id", "idx_chats_session_created", "idx_chat_sessions_workspace_id",
     "idx_chat_sessions_user_id", "idx_chat_sessions_created_at", "idx_chat_sessions_active",
     "idx_chat_sessions_line", "idx_chat_sessions_load", "idx_chat_sessions_claimed_at",
-    "idx_chat_sessions_deleted", "chat_sessions_workspace_and_id", "chat_sessions_closed_at",
+    "idx_chat_sessions_held", "idx_chat_sessions_deleted", "chat_sessions_workspace_and_id",
+    "chat_sessions_closed_at",
     "system_settings_workspace_key", "intents_workspace_name", "reply_objects_workspace_object",
     "reply_objects_shortcut",
   ]

@@ -21,9 +21,23 @@ extension Workplace {
     try await database.run(Assignment.isDue(in: id)).bool(0, 0) == true
   }
 
+  /// Whether the walk over operators with open conversations, in pages of three, finds this one
+  /// absent.
+  func isAbsent(_ member: Operator) async throws -> Bool {
+    var last = Assignment.Holder.start
+    while true {
+      let page = try await database.ask(Assignment.holders(after: last, limit: 3))
+      if let found = page.first(where: { $0.workspace == id && $0.member == member.id }) {
+        return found.isAbsent
+      }
+      guard page.count == 3, let end = page.last else { return false }
+      last = end
+    }
+  }
+
   /// The queue as visitors' positions have it.
   func positions() async throws -> [Identifier] {
-    QueuePositions.decode(try await database.run(QueuePositions.query(of: id))).sessions
+    try await database.ask(QueuePositions.statement(of: id))
   }
 }
 
@@ -163,13 +177,11 @@ extension Workplace {
     try await place.present([operators[0]], secondsAgo: 300)
     // After an outage or a restart everybody was unseen.
     #expect(try await place.release(steadySeconds: 30).isEmpty)
-    for off in [#"{"assign":"off"}"#, #"{"assign":"least_busy","reassign_after_seconds":0}"#] {
-      try await place.set(queue: off)
-      #expect(try await place.release().isEmpty)
-    }
-    try await place.set(queue: #"{"assign":"least_busy","reassign_after_seconds":60}"#)
-    let due = try await place.database.run(Assignment.workspaces(after: .zero, limit: 1_000))
-    #expect(Assignment.decodeIdentifiers(due).contains(place.id))
+    try await place.set(queue: #"{"assign":"least_busy","reassign_after_seconds":0}"#)
+    #expect(try await place.release().isEmpty)
+    // Also without automatic assignment.
+    try await place.set(queue: #"{"assign":"off","reassign_after_seconds":60}"#)
+    #expect(try await place.isAbsent(operators[0]))
     #expect(try await place.release() == [first])
     #expect(try await place.release().isEmpty)
     let back = try await place.read(first)
@@ -178,6 +190,8 @@ extension Workplace {
     let event = try #require(try await place.events(first).last.flatMap { JSONValue($0) })
     #expect(event["event"]?.string == "unassigned")
     #expect(event["reason"]?.string == "operator_gone")
+    #expect(try await !place.isAbsent(operators[0]), "no conversation is left")
+    try await place.set(queue: #"{"assign":"least_busy"}"#)
     try await place.present([operators[1]])
     for session in [first, second] {
       #expect(
@@ -186,7 +200,7 @@ extension Workplace {
     }
   }
 
-  @Test("the queue has its order, positions and rate")
+  @Test("the queue has its order and positions while an operator is available")
   func line() async throws {
     let place = try await Workplace()
     var waiting: [Identifier] = []
@@ -194,28 +208,59 @@ extension Workplace {
       waiting.append(try await place.conversation(messages: ["hello \(number)"]))
     }
     let silent = try await place.conversation()
-    func order() async throws -> QueuePositions.Order {
-      QueuePositions.decode(
-        try await place.database.run(QueuePositions.query(of: place.id)))
-    }
-    #expect(try await order() == QueuePositions.Order(sessions: waiting, placeMilliseconds: nil))
+    #expect(try await place.positions().isEmpty, "nobody is there")
+    try await place.present([place.mika])
+    #expect(try await place.positions() == waiting)
+    _ = try await place.database.ask(
+      OperatorPresence.setAvailable(place.mika.id, of: place.id, false))
+    #expect(try await place.positions().isEmpty, "nobody takes conversations")
+    _ = try await place.database.ask(
+      OperatorPresence.setAvailable(place.mika.id, of: place.id, true))
     for (number, session) in waiting.enumerated() {
       #expect(try await place.read(session).queuePosition == Int64(number + 1))
     }
     #expect(try await place.read(silent).queuePosition == nil)
     for _ in 1...3 { _ = try await place.claim() }
-    _ = try await place.database.run(
-      Query(
-        """
-        UPDATE chat_sessions SET claimed_at = now() - interval '1 minute'
-        WHERE workspace_id = $1::uuid AND claimed_at IS NOT NULL
-        """, [.uuid(place.id)]))
-    let moved = try await order()
-    #expect(moved.sessions == Array(waiting[3...]))
-    #expect((20_000..<30_000).contains(moved.placeMilliseconds ?? 0))
+    #expect(try await place.positions() == Array(waiting[3...]))
     #expect(try await place.read(waiting[0]).queuePosition == nil)
     #expect(try await place.read(waiting[3]).queuePosition == 1)
     try await place.set(queue: #"{"show_position":false}"#)
-    #expect(try await order().sessions.isEmpty)
+    #expect(try await place.positions().isEmpty)
+  }
+
+  @Test("the pace is what the last conversations waited, by position, however long ago that was")
+  func pace() async throws {
+    let place = try await Workplace()
+    func pace() async throws -> Int64? {
+      try await place.database.ask(QueuePositions.pace(of: place.id))
+    }
+    /// Entry and claim in seconds before now.
+    func wait(from entry: Int64, to claim: Int64) async throws {
+      let session = try await place.conversation(messages: ["hello"])
+      _ = try await place.claim(session)
+      _ = try await place.database.run(
+        Query(
+          """
+          UPDATE chat_sessions SET queued_at = now() - make_interval(secs => $2::bigint),
+            claimed_at = now() - make_interval(secs => $3::bigint) WHERE id = $1::uuid
+          """, [.uuid(session), .int(entry), .int(claim)]))
+    }
+    // The second and the third have one and two before them.
+    try await wait(from: 3_720, to: 3_660)
+    try await wait(from: 3_720, to: 3_600)
+    #expect(try await pace() == nil, "two are too few")
+    try await wait(from: 3_720, to: 3_540)
+    #expect(try await pace() == 60_000)
+    // An hour without visitors changes nothing, nor does one that was forgotten.
+    try await wait(from: 7_000, to: 60)
+    #expect((59_000...61_000).contains(try await pace() ?? 0))
+    // What is older than two hours does not count.
+    _ = try await place.database.run(
+      Query(
+        """
+        UPDATE chat_sessions SET claimed_at = claimed_at - interval '2 hours',
+          queued_at = queued_at - interval '2 hours' WHERE workspace_id = $1::uuid
+        """, [.uuid(place.id)]))
+    #expect(try await pace() == nil)
   }
 }

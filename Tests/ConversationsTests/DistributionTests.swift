@@ -27,7 +27,8 @@ import Testing
     let lines = StateChange.Lines(event: id, note: id)
     let queries = [
       conversationQuery(id, of: id), ConversationCounts.of(id, me: id).query,
-      QueuePositions.query(of: id), Assignment.isDue(in: id), Assignment.assignNext(in: id),
+      QueuePositions.statement(of: id).query, Assignment.isDue(in: id),
+      Assignment.assignNext(in: id),
       Assignment.release(in: id, steadySeconds: 1, limit: 1),
       MessageRange.after(1).page(of: id, workspace: id, limit: 1).query,
       MessageRange.before(1).page(of: id, workspace: id, limit: 1).query,

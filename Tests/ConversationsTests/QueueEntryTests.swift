@@ -88,6 +88,7 @@ import Testing
   @Test("all readers agree on the order, with equal times too")
   func order() async throws {
     let place = try await Workplace()
+    try await place.present([place.mika])
     var sessions: [Identifier] = []
     for number in 0..<6 {
       sessions.append(try await place.conversation(messages: ["hello \(number)"]))

@@ -62,6 +62,33 @@ import Testing
     }
   }
 
+  @Test("away is who left some seconds ago or was not seen for longer; nobody else")
+  func away() async throws {
+    let place = try await Workplace()
+    let mika = [(workspace: place.id, operator: place.mika.id)]
+    func isAway() async throws -> Bool {
+      try await !place.database.ask(OperatorPresence.away(of: mika)).isEmpty
+    }
+    #expect(try await !isAway(), "there never was a console")
+    try await place.present([place.mika], secondsAgo: 20)
+    #expect(try await isAway())
+    _ = try await beat([place.mika], place)
+    #expect(try await !isAway())
+    try await place.present([place.mika], secondsAgo: 3)
+    try await place.database.ask(OperatorPresence.leave(mika))
+    #expect(try await !isAway(), "another gateway, or a console that reloads, may report them yet")
+    try await place.present([place.mika], secondsAgo: 10)
+    _ = try await place.database.run(
+      Query(
+        """
+        UPDATE operator_presence SET left_at = now() - interval '7 seconds'
+        WHERE workspace_id = $1::uuid
+        """, [.uuid(place.id)]))
+    #expect(try await isAway())
+    _ = try await beat([place.mika], place)
+    #expect(try await !isAway(), "another gateway has seen them since")
+  }
+
   @Test("the load counts the operator's open conversations of this workspace")
   func load() async throws {
     let place = try await Workplace()

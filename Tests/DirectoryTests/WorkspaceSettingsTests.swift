@@ -101,7 +101,8 @@ import Testing
       (.greetingMessage, #"{"enabled":true,"text":"สวัสดี \"x\""}"#),
       (
         .queue,
-        #"{"capacity":2,"assign":"least_busy","reassign_after_seconds":5,"show_position":false}"#
+        #"{"capacity":2,"assign":"least_busy","reassign_after_seconds":5,"#
+          + #""close_after_minutes":0,"show_position":false}"#
       ),
       (.rating, #"{"enabled":false,"question":"How was it?"}"#),
     ]

@@ -23,8 +23,13 @@ extension Workers {
           clock_timestamp()
         FROM target t ON CONFLICT (id) DO NOTHING RETURNING seq, created_at
       ), changed AS (
-        UPDATE chat_sessions s SET last_seq = line.seq, last_message_at = line.created_at,
-          last_message_preview = left($8::text, 120), last_message_role = $4::text,
+        UPDATE chat_sessions s SET last_seq = line.seq,
+          last_message_at = CASE WHEN $5::text IN ('note', 'event') THEN s.last_message_at
+            ELSE line.created_at END,
+          last_message_preview = CASE WHEN $5::text IN ('note', 'event')
+            THEN s.last_message_preview ELSE left($8::text, 120) END,
+          last_message_role = CASE WHEN $5::text IN ('note', 'event') THEN s.last_message_role
+            ELSE $4::text END,
           \(ConversationQueue.enter("s", at: "line.created_at")),
           message_count = s.message_count
             + CASE WHEN $5::text IN ('note', 'event') THEN 0 ELSE 1 END,

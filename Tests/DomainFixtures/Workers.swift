@@ -66,11 +66,12 @@ public final class Workers: Database, @unchecked Sendable {
     }
   }
 
+  /// A connection for transactions of a test, or statements that the gateway's role may not run.
+  public func connectAsOwner() throws -> BlockingConnection { try BlockingConnection(owner) }
+
   /// Runs a statement of a test that the gateway's role may not run.
   @discardableResult
-  public func asOwner(_ query: Query) throws -> Rows {
-    try BlockingConnection(owner).run(query)
-  }
+  public func asOwner(_ query: Query) throws -> Rows { try connectAsOwner().run(query) }
 
   public struct Unchanged: Error { public let query: Query }
 

@@ -151,6 +151,63 @@ struct PresenceTests {
     #expect(update(1).map { field("position", of: $0) } == ["1"])
   }
 
+  @Test("a visitor receives that the operator is away, at once, at a later subscription, and back")
+  func absence() throws {
+    let world = World(loops: 2)
+    let session = world.makeSession(ownedBy: 1)
+    var stored = try #require(world.database[session])
+    stored.snapshot.status = .active
+    stored.snapshot.assignee = world.clerk
+    world.database[session] = stored
+    let visitor = world.member("visitor", session)
+    let mika = world.member("operator", session, loop: 1)
+    _ = (visitor.texts(), mika.texts())
+    let held = world.loops[1].engine.operatorsOfVisitors
+    #expect(held.map(\.operator) == [world.clerk.id])
+    #expect(world.loops[0].engine.operatorsOfVisitors.isEmpty)
+    func tell(_ isAway: Bool) -> [String] {
+      world.loops[1].engine.operatorsAreAway(isAway ? held : [])
+      return of("presence", visitor.texts()).map { field("online", of: $0) }
+    }
+    #expect(tell(false).isEmpty, "nothing has changed")
+    #expect(tell(true) == ["false"])
+    #expect(tell(true).isEmpty)
+    #expect(of("presence", mika.texts()).isEmpty)
+    let second = world.member("visitor", session)
+    #expect(of("presence", second.texts()).map { field("online", of: $0) } == ["false"])
+    #expect(tell(false) == ["true"])
+    // Another operator takes over while the first one is away.
+    #expect(tell(true) == ["false"])
+    colleague(world)
+    stored.snapshot.assignee = try #require(world.members["colleague"]?.person)
+    world.database[session] = stored
+    world.loops[1].engine.changed(session)
+    world.settle()
+    _ = visitor.texts()
+    #expect(world.loops[1].engine.operatorsOfVisitors.map(\.operator) != held.map(\.operator))
+    #expect(tell(false).isEmpty, "the visitor knows that from the change of the operator")
+  }
+
+  @Test("an operator who stops watching is reported once, unless another console watches")
+  func departure() {
+    let world = World()
+    func gone() -> Int { world.loops[0].engine.takeDepartures().count }
+    let consoles = [world.member("operator"), world.member("operator")]
+    for console in consoles { console.send(#"{"type":"watch","ref":1,"inbox":true}"#) }
+    #expect(gone() == 0)
+    consoles[0].send(#"{"type":"watch","ref":2,"inbox":false}"#)
+    #expect(gone() == 0)
+    consoles[1].send(#"{"type":"watch","ref":3,"inbox":false}"#)
+    #expect(gone() == 1 && gone() == 0)
+    for _ in 0..<(Limits.departedOperators + 9) {
+      consoles[0].send(#"{"type":"watch","ref":1,"inbox":true}"#)
+      consoles[0].send(#"{"type":"watch","ref":2,"inbox":false}"#)
+      world.advance(milliseconds: 100)
+      _ = consoles[0].texts()
+    }
+    #expect(gone() == Limits.departedOperators)
+  }
+
   @Test("a first message is announced to all, later ones only for workspaces with listeners")
   func news() {
     let world = World()

@@ -60,7 +60,7 @@ struct Nodes {
   /// A visitor who has posted a message and received it.
   func visitor(
     on gateway: RunningGateway
-  ) throws -> (session: Identifier, client: SocketClient) {
+  ) throws -> (session: Identifier, token: String, client: SocketClient) {
     let visit = try here.visitor()
     let client = try SocketClient(port: gateway.port)
     try client.say(
@@ -68,7 +68,7 @@ struct Nodes {
         + #""subscribe":[{"session":"\#(visit.session)","after":0}]}"#)
     _ = try client.hear(#""live""#)
     try client.post("hello", to: visit.session)
-    return (visit.session, client)
+    return (visit.session, visit.token, client)
   }
 }
 

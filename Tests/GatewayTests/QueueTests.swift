@@ -43,23 +43,27 @@ struct QueueTests {
     let gateway = try await RunningGateway(loops: 2, database: database.url)
     defer { gateway.stop() }
     try set(gateway, #"{"assign":"least_busy","capacity":1}"#)
-    let first = try waits(gateway)
-    let second = try waits(gateway)
-    _ = try first.client.hear(#""position":1"#)
-    _ = try second.client.hear(#""position":2"#)
-
     let mika = try gateway.operatorAndToken()
     let clerk = try SocketClient(port: gateway.port)
     try clerk.say(
       #"{"type":"hello","ref":1,"token":"\#(mika.token)"}"# + "\n"
         + #"{"type":"watch","ref":2,"inbox":true}"#)
+    let taken = try waits(gateway)
+    _ = try taken.client.hear(#""assigned""#)
+    let first = try waits(gateway)
+    let second = try waits(gateway)
+    _ = try first.client.hear(#""position":1"#)
+    _ = try second.client.hear(#""position":2"#)
+
     // No request is needed: the conversation is assigned, its visitor receives the assignment, and
     // the next conversation moves up.
+    #expect(
+      try gateway.post("conversations/\(taken.session)/close", token: mika.token) == "200")
     _ = try first.client.hear(#""assigned""#)
     _ = try first.client.hear(#""status":"active""#)
     _ = try first.client.hear(#""position":0"#)
     _ = try second.client.hear(#""position":1"#)
-    _ = try clerk.hear(#""status":"active""#)
+    _ = try clerk.hear(#""status":"active""#, count: 2)
 
     // An unavailable operator is assigned nothing. Assignment resumes when they are available.
     try clerk.say(#"{"type":"available","ref":"a","available":false}"#)

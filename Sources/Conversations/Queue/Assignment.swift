@@ -1,10 +1,13 @@
+public import Directory
 public import Postgres
 public import Primitives
 import SharedSQL
 
 /// Automatic assignment, if the workspace's setting `assign` is `least_busy`: the next conversation
 /// of the queue goes to the available operator with the fewest open ones, below the capacity.
-/// Conversations of an absent operator return to their positions in the queue.
+///
+/// Conversations of an absent operator return to their positions in the queue, with and without
+/// automatic assignment.
 ///
 /// It takes the same locks as `Claim`, so that concurrent claims and other gateways neither assign
 /// a conversation twice nor exceed the capacity.
@@ -61,10 +64,37 @@ public enum Assignment {
   }
 
   /// The workspaces after `last`, in the order of their ids, in which automatic assignment is on
-  /// and a conversation waits or has an absent operator. Decoded by `decodeIdentifiers`.
+  /// and a conversation waits. Decoded by `decodeIdentifiers`.
   public static func workspaces(after last: Identifier, limit: Int64) -> Query {
     Query(
       workspacesSQL, [.uuid(last), .int(limit)])
+  }
+
+  /// An operator who has open conversations.
+  public struct Holder: Sendable, Equatable {
+    public var workspace: Identifier
+    public var member: Identifier
+    public var isAbsent = false
+
+    public init(workspace: Identifier, member: Identifier) {
+      self.workspace = workspace
+      self.member = member
+    }
+
+    public static let start = Holder(workspace: .zero, member: .zero)
+  }
+
+  /// The operators with open conversations after `last`, in the order of workspaces and ids. An
+  /// operator who never had a console open, as behind an API, is not absent.
+  public static func holders(after last: Holder, limit: Int64) -> Statement<[Holder]> {
+    Statement(Query(holdersSQL, [.uuid(last.workspace), .uuid(last.member), .int(limit)])) { rows in
+      (0..<rows.count).compactMap { row in
+        guard let workspace = rows.uuid(row, 0), let member = rows.uuid(row, 1) else { return nil }
+        var holder = Holder(workspace: workspace, member: member)
+        holder.isAbsent = rows.bool(row, 2) ?? false
+        return holder
+      }
+    }
   }
 
   private static let isDueSQL: SQL = """
@@ -77,15 +107,33 @@ public enum Assignment {
   private static let workspacesSQL: SQL = """
     SELECT w.workspace_id FROM system_settings w
     WHERE w.key = 'queue' AND w.value LIKE '%least_busy%' AND w.workspace_id > $1::uuid
-      AND (EXISTS (SELECT FROM chat_sessions s
-          WHERE s.workspace_id = w.workspace_id
-            AND \(ConversationQueue.contains("s")))
-        OR EXISTS (SELECT FROM operator_presence p JOIN chat_sessions s
-          ON s.workspace_id = p.workspace_id AND s.assigned_operator_id = p.operator_id
-            AND s.status = 'active' AND s.deleted_at IS NULL
-          WHERE p.workspace_id = w.workspace_id
-            AND NOT chirrup_is_present(p.seen_at)))
+      AND EXISTS (SELECT FROM chat_sessions s
+        WHERE s.workspace_id = w.workspace_id
+          AND \(ConversationQueue.contains("s")))
     ORDER BY w.workspace_id LIMIT $2::bigint
+    """
+
+  /// Each step of the recursion takes the next operator from the index `idx_chat_sessions_load`, so
+  /// the statement reads one conversation of each.
+  private static let holdersSQL: SQL = """
+    WITH RECURSIVE holders AS (
+      (SELECT s.workspace_id, s.assigned_operator_id AS operator_id FROM chat_sessions s
+        WHERE s.status = 'active' AND s.deleted_at IS NULL
+          AND (s.workspace_id, s.assigned_operator_id) > ($1::uuid, $2::uuid)
+        ORDER BY s.workspace_id, s.assigned_operator_id LIMIT 1)
+      UNION ALL
+      SELECT n.* FROM holders h CROSS JOIN LATERAL (
+        SELECT s.workspace_id, s.assigned_operator_id FROM chat_sessions s
+        WHERE s.status = 'active' AND s.deleted_at IS NULL
+          AND (s.workspace_id, s.assigned_operator_id) > (h.workspace_id, h.operator_id)
+        ORDER BY s.workspace_id, s.assigned_operator_id LIMIT 1) AS n
+    ), page AS MATERIALIZED (
+      SELECT workspace_id, operator_id FROM holders LIMIT $3::bigint
+    )
+    SELECT h.workspace_id, h.operator_id, EXISTS (SELECT FROM operator_presence p
+      WHERE p.workspace_id = h.workspace_id AND p.operator_id = h.operator_id
+        AND NOT chirrup_is_present(p.seen_at))
+    FROM page h
     """
 
   private static let assignSQL: SQL = """
@@ -135,7 +183,7 @@ public enum Assignment {
       FROM chirrup_queue($1::uuid) AS q
       JOIN operator_presence p ON p.workspace_id = $1::uuid
       JOIN operators o ON o.id = p.operator_id
-      WHERE q.is_automatic AND q.reassign_after <= make_interval(secs => $2::bigint)
+      WHERE q.reassign_after <= make_interval(secs => $2::bigint)
         AND p.seen_at < now() - q.reassign_after
     ), target AS (
       SELECT s.id, g.operator_id, g.name

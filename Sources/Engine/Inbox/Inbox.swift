@@ -16,6 +16,8 @@ public struct Inbox {
   private var readsInFlight = 0
   /// An operator has started to watch since `takeNewOperators`.
   private var hasNewWatcher = false
+  /// Operators who have stopped watching on a connection since `takeDepartures`.
+  private var departures: [(workspace: Identifier, operator: Identifier)] = []
 
   /// Concurrent reads of rows.
   private static let readsMax = 32
@@ -58,6 +60,9 @@ public struct Inbox {
       return
     }
     connections[connection].isWatching = false
+    if departures.count < Limits.departedOperators {
+      departures.append((member.workspace, member.person.id))
+    }
     let id = connections.id(at: connection)
     watchers[member.workspace]?.removeAll { $0 == id }
     if watchers[member.workspace]?.isEmpty ?? false {
@@ -166,6 +171,17 @@ public struct Inbox {
   public mutating func takeNewOperators() -> Bool {
     defer { hasNewWatcher = false }
     return hasNewWatcher
+  }
+
+  /// The operators who have stopped watching since the last call, and do not watch on another
+  /// connection of this loop.
+  mutating func takeDepartures(
+    _ connections: borrowing ConnectionTable
+  ) -> [(workspace: Identifier, operator: Identifier)] {
+    guard !departures.isEmpty else { return [] }
+    let here = operators(connections)
+    defer { departures = [] }
+    return departures.filter { gone in !here.contains { $0 == gone } }
   }
 
   /// The command `available`: whether an operator accepts conversations.

@@ -24,6 +24,8 @@ struct Session: ~Copyable {
   /// The queue position last sent to the visitor, 0 after the last one; see
   /// `QueuePositionSubscribers`.
   var queuePosition = Session.notInQueue
+  /// The visitor was sent that the operator is away; see `OperatorAbsence`.
+  var isAssigneeAway = false
   /// The session is in the table's list of sessions with news.
   var isDirty = false
   /// The last seq that was mailed to the following loops. Only on the owner.
@@ -54,6 +56,7 @@ struct Session: ~Copyable {
 
   /// Takes over the part of a state that subscribers see.
   mutating func adoptState(of read: SessionSnapshot) {
+    if snapshot.assignee?.id != read.assignee?.id { isAssigneeAway = false }
     snapshot.status = read.status
     snapshot.assignee = read.assignee
     snapshot.title = read.title

@@ -16,9 +16,17 @@ struct PeriodicTasks {
   private var nextMaintenance = Instant.zero
   private var nextHeartbeat = Instant.zero
   private var isHeartbeatInFlight = false
+  private var nextAbsence = Instant.zero
+  private var isAbsenceInFlight = false
+  /// Since when PostgreSQL can be reached without interruption.
+  private var steadySince: Instant?
   private var trim = MemoryTrim()
 
   private static let housekeepingMilliseconds: Int64 = 60_000
+  private static let absenceMilliseconds: Int64 = 2_000
+  /// After a restart or an outage of the database, each gateway first reports the operators whom it
+  /// sees: before, all of them seem absent.
+  private static let steadyMilliseconds = 2 * OperatorPresence.beatMilliseconds
   /// Rows that one round of housekeeping removes.
   private static let housekeepingRows = 1_000
 
@@ -72,6 +80,10 @@ struct PeriodicTasks {
   /// Stores which operators are present in the database, for all gateways: at once when an operator
   /// has come, otherwise every few seconds.
   mutating func storePresence(_ engine: inout Engine, _ store: inout StoreDriver, now: Instant) {
+    let gone = engine.takeDepartures()
+    if !gone.isEmpty, store.canRead {
+      _ = store.enqueue(OperatorPresence.leave(gone).query, for: .departure, now: now)
+    }
     if engine.inbox.takeNewOperators() { nextHeartbeat = now }
     guard now >= nextHeartbeat, !isHeartbeatInFlight, store.canRead else { return }
     nextHeartbeat = now.advanced(byMilliseconds: OperatorPresence.beatMilliseconds)
@@ -80,6 +92,26 @@ struct PeriodicTasks {
     isHeartbeatInFlight = store.enqueue(
       OperatorPresence.beat(here).query, for: .presence, now: now)
   }
+
+  /// Looks up which operators of this loop's visitors are away.
+  mutating func readAbsences(_ engine: borrowing Engine, _ store: inout StoreDriver, now: Instant) {
+    guard store.canRead else {
+      steadySince = nil
+      return
+    }
+    let since = steadySince ?? now
+    steadySince = since
+    guard now.milliseconds(since: since) >= PeriodicTasks.steadyMilliseconds, now >= nextAbsence,
+      !isAbsenceInFlight
+    else { return }
+    nextAbsence = now.advanced(byMilliseconds: PeriodicTasks.absenceMilliseconds)
+    let operators = engine.operatorsOfVisitors
+    guard !operators.isEmpty else { return }
+    isAbsenceInFlight = store.enqueue(
+      OperatorPresence.away(of: operators).query, for: .absences, now: now)
+  }
+
+  mutating func noteAbsencesRead() { isAbsenceInFlight = false }
 
   mutating func notePresenceStored() { isHeartbeatInFlight = false }
 

@@ -1,5 +1,6 @@
 import Chat
 import Conversations
+import Directory
 import Engine
 import Kernel
 import Postgres
@@ -7,7 +8,8 @@ import Primitives
 import Synchronization
 
 /// Serves a workspace's queue: takes conversations back from absent operators, assigns waiting ones
-/// to free operators, and sends waiting visitors their queue positions.
+/// to free operators, and sends waiting visitors their queue positions, during business hours and
+/// while an operator is available.
 final class QueueJob: BackgroundJob {
   /// Visitors get their position at most once a second.
   let pauseMilliseconds: Int64 = 1_000
@@ -17,26 +19,41 @@ final class QueueJob: BackgroundJob {
   static let assignedMax = 100
   /// Conversations that one transaction takes back.
   static let takenBackMax: Int64 = 50
-  /// Workspaces of one sweep.
+  /// Workspaces of one sweep that wait for automatic assignment.
   static let sweptMax: Int64 = 200
+  /// Operators of one sweep, whose absence is looked up.
+  static let holdersMax: Int64 = 1_000
+  /// A workspace's pace is computed at most this often.
+  static let paceMilliseconds: Int64 = 10_000
 
   private struct Sweep {
     var last = Identifier.zero
+    var lastHolder = Assignment.Holder.start
     /// Since this instant each sweep has reached the database, see `Assignment.release`.
     var steadySince: Instant?
   }
 
+  private struct Pace {
+    var placeMilliseconds: Int64?
+    var at: Instant
+  }
+
   private let services: LoopServices
+  private let settings: CachedSettings
   private let mailboxes: [Mailbox]
   private let log: @Sendable (String) -> Void
   /// The loops with waiting visitors, as bits, by workspace.
   private let subscribers = Mutex<[Identifier: UInt64]>([:])
+  /// By workspace with waiting visitors.
+  private let paces = Mutex<[Identifier: Pace]>([:])
   private let sweeping = Mutex(Sweep())
 
   init(
-    services: LoopServices, mailboxes: [Mailbox], log: @escaping @Sendable (String) -> Void
+    services: LoopServices, settings: CachedSettings, mailboxes: [Mailbox],
+    log: @escaping @Sendable (String) -> Void
   ) {
     self.services = services
+    self.settings = settings
     self.log = log
     self.mailboxes = mailboxes
   }
@@ -110,17 +127,23 @@ final class QueueJob: BackgroundJob {
   /// Finds workspaces with waiting conversations or absent operators: after a restart, or work that
   /// another gateway did not finish.
   func sweep() async -> [Identifier] {
-    let last = sweeping.withLock { $0.last }
+    let (last, lastHolder) = sweeping.withLock { ($0.last, $0.lastHolder) }
+    let served = Set(subscribers.withLock { $0.keys })
+    paces.withLock { paces in paces = paces.filter { served.contains($0.key) } }
     do throws(QueryFailure) {
       let rows = try await services.run(
         Assignment.workspaces(after: last, limit: QueueJob.sweptMax))
       let due = Assignment.decodeIdentifiers(rows)
+      let holders = try await services.run(
+        Assignment.holders(after: lastHolder, limit: QueueJob.holdersMax))
       let now = SystemClock.now()
       sweeping.withLock { sweeping in
         sweeping.last = Int64(due.count) < QueueJob.sweptMax ? .zero : due.last ?? .zero
+        sweeping.lastHolder =
+          Int64(holders.count) < QueueJob.holdersMax ? .start : holders.last ?? .start
         if sweeping.steadySince == nil { sweeping.steadySince = now }
       }
-      return Array(Set(due).union(subscribers.withLock { $0.keys }))
+      return Array(served.union(due).union(holders.filter(\.isAbsent).map(\.workspace)))
     } catch {
       sweeping.withLock { $0.steadySince = nil }
       report(error)
@@ -134,10 +157,11 @@ final class QueueJob: BackgroundJob {
   private func sendPositions(_ workspace: Identifier) async throws(QueryFailure) {
     let loops = subscribers.withLock { $0[workspace] ?? 0 }
     guard loops != 0 else { return }
-    let line = QueuePositions.decode(try await services.run(QueuePositions.query(of: workspace)))
+    let line = try await line(of: workspace)
+    let place = line.isEmpty ? nil : try await pace(of: workspace)
     var positions: [[Identifier: Int64]] = Array(repeating: [:], count: mailboxes.count)
-    for (place, session) in line.sessions.enumerated() {
-      positions[Engine.owner(of: session, loopCount: mailboxes.count)][session] = Int64(place) + 1
+    for (index, session) in line.enumerated() {
+      positions[Engine.owner(of: session, loopCount: mailboxes.count)][session] = Int64(index) + 1
     }
     for loop in mailboxes.indices where loops & 1 << UInt64(loop) != 0 {
       mailboxes[loop].post(
@@ -145,8 +169,30 @@ final class QueueJob: BackgroundJob {
           .queue(
             QueueUpdate(
               workspace: workspace, positions: positions[loop],
-              placeMilliseconds: line.placeMilliseconds))))
+              placeMilliseconds: place))))
     }
+  }
+}
+
+extension QueueJob {
+  /// The waiting sessions whose visitors get a position.
+  private func line(of workspace: Identifier) async throws(QueryFailure) -> [Identifier] {
+    let now = SystemClock.wallTime()
+    let hours = try await settings.of(workspace, now: now).businessHours
+    guard hours.isOpen(at: now) else { return [] }
+    return try await services.run(QueuePositions.statement(of: workspace))
+  }
+
+  private func pace(of workspace: Identifier) async throws(QueryFailure) -> Int64? {
+    let now = SystemClock.now()
+    if let known = paces.withLock({ $0[workspace] }),
+      now.milliseconds(since: known.at) < QueueJob.paceMilliseconds
+    {
+      return known.placeMilliseconds
+    }
+    let place = try await services.run(QueuePositions.pace(of: workspace))
+    paces.withLock { $0[workspace] = Pace(placeMilliseconds: place, at: now) }
+    return place
   }
 }
 

@@ -1,3 +1,4 @@
+import Chat
 import Conversations
 import Directory
 import Kernel
@@ -7,11 +8,11 @@ import Primitives
 import Settings
 import Synchronization
 
-/// Removes what is past its time, and counts conversations for analytics: of several gateways on a
-/// database the oldest, in the window of the settings, in small steps. Every two seconds a round
-/// takes at most `stepsMax` steps of each task that is due; each step is a statement with a bound
-/// on the connections of `ExpensiveReaders`, so that nothing waits for it. At the end of the window
-/// a round stops before its next step.
+/// Closes and removes what is past its time, and counts conversations for analytics: of several
+/// gateways on a database the oldest, in the window of the settings, in small steps. Every two
+/// seconds a round takes at most `stepsMax` steps of each task that is due; each step is a statement
+/// with a bound. Those that read much use the connections of `ExpensiveReaders`, so that nothing
+/// waits for them. At the end of the window a round stops before its next step.
 final class Upkeep: Sendable {
   /// Steps of one task in a round.
   static let stepsMax = 8
@@ -38,7 +39,7 @@ final class Upkeep: Sendable {
 
     func includes(_ task: UpkeepTask) -> Bool {
       switch task {
-      case .deleted, .analytics: true
+      case .resting, .deleted, .analytics: true
       case .retention: maintenance.conversationDays > 0
       case .audit: maintenance.auditDays > 0
       }
@@ -57,6 +58,8 @@ final class Upkeep: Sendable {
 
   /// What a run keeps between its rounds. Only the round that runs uses it.
   private struct Runs {
+    /// The end of the last page of open conversations.
+    var resting = RestingConversations.Position.start
     var retention: RetentionSweep?
     var owner: OwnerDatabase?
   }
@@ -67,14 +70,18 @@ final class Upkeep: Sendable {
   private typealias Step = RetentionSweep.Step
 
   private let database: any Database
+  private let sessions: any Sessions
   private let statements: TimedStatements
   private let peers: Peers
   private let logger: Logger
   private let state: Mutex<State>
   private let runs = Mutex(Runs())
 
-  init(database: any Database, peers: Peers, rules: Rules, logger: Logger) {
+  init(
+    database: any Database, sessions: any Sessions, peers: Peers, rules: Rules, logger: Logger
+  ) {
     self.database = database
+    self.sessions = sessions
     self.peers = peers
     self.logger = logger
     statements = TimedStatements(database: database, logger: logger)
@@ -260,6 +267,7 @@ final class Upkeep: Sendable {
 
   private func step(of task: UpkeepTask, _ rules: Rules) async -> Step {
     switch task {
+    case .resting: return await closeResting()
     case .deleted:
       // Most runs find nothing, and need no connection for expensive statements.
       let question = ConversationDeletion.isErasureDue
@@ -298,6 +306,24 @@ final class Upkeep: Sendable {
         for: "removal of old entries of the audit log", on: owner)
       return counted(task, pruned, of: AuditLog.prunedPerBatch)
     }
+  }
+
+  /// Closes what rests in the next page of open conversations.
+  private func closeResting() async -> Step {
+    let position = runs.withLock { $0.resting }
+    let page = await statements.answer(
+      RestingConversations.close(after: position), for: "close of resting conversations")
+    guard let page else { return .failed }
+    for item in page.closed {
+      sessions.changed(session: item.session, of: item.workspace)
+      sessions.happened(
+        WorkspaceNews(workspace: item.workspace, session: item.session, kind: .closed))
+    }
+    let rows = Int64(page.closed.count)
+    runs.withLock { $0.resting = page.next ?? .start }
+    guard page.next == nil else { return .more(rows: rows) }
+    change(.resting) { $0.add(rows) }
+    return .done
   }
 
   /// A step that found fewer rows than it may take has found the last ones.

@@ -3,6 +3,8 @@ import Primitives
 
 /// What `Upkeep` does. The raw value is the label `task` of the metrics.
 enum UpkeepTask: String, CaseIterable, Sendable {
+  /// Closes conversations that rest, after the time of their workspace.
+  case resting
   /// Erases deleted conversations after the deadline of their workspace.
   case deleted
   /// Counts conversations for analytics.
@@ -15,15 +17,17 @@ enum UpkeepTask: String, CaseIterable, Sendable {
   /// From the end of a run to the next one.
   var pauseMilliseconds: Int64 {
     switch self {
+    case .resting: 10_000
     case .deleted, .analytics: 60_000
     case .retention, .audit: 3_600_000
     }
   }
 
-  /// Whether the task waits for the window. Analytics do not: the console shows them, and counts
-  /// what is left before it does. Outside of the window they take one step in a round, which keeps
-  /// up with operators; a backlog, as after an import, is for the window.
-  var keepsToWindow: Bool { self != .analytics }
+  /// Whether the task waits for the window. Closing does not, since visitors are promised a time.
+  /// Analytics do not: the console shows them, and counts what is left before it does. Outside of
+  /// the window they take one step in a round, which keeps up with operators; a backlog, as after
+  /// an import, is for the window.
+  var keepsToWindow: Bool { self != .analytics && self != .resting }
 }
 
 /// The runs of one task. A run begins when the task is due, takes steps in as many rounds as it

@@ -18,6 +18,9 @@ extension EventLoop {
       for workspace in workspaces ?? [] {
         pass(WorkspaceNews(workspace: workspace, kind: .operators))
       }
+    case .absences(let away):
+      periodic.noteAbsencesRead()
+      if let away { engine.operatorsAreAway(away) }
     case .tokenChecks(let shutOut):
       revocations.finishTokenChecks(shutOut, &engine, sockets, now: turn.now)
       revocations.enqueueChecks(engine, &store, now: turn.now)

@@ -218,6 +218,7 @@ struct EventLoop: ~Copyable {
     revocations.sweep(sockets)
     if journal.taps.isOn { journal.taps.sweep(turn) }
     periodic.storePresence(&engine, &store, now: turn.now)
+    periodic.readAbsences(engine, &store, now: turn.now)
     peers.scan(engine, &store, now: turn.now)
     acceptor.resume(poller.epoll)
     periodic.trimMemory(httpSockets: sockets.count - engine.connections.count, now: turn.now)

@@ -15,6 +15,8 @@ struct PendingQueries {
     case generation
     case origins
     case presence
+    case departure
+    case absences
     case tokenChecks(Statement<[Standing.Subject: Standing.Exclusion]>)
     case recheck(Statement<[Standing.Subject: Standing.Exclusion]>, count: Int)
     case revocations(Statement<Standing.Revoked>)
@@ -32,7 +34,8 @@ struct PendingQueries {
       case .task: .request
       case .tokenChecks, .recheck, .revocations: .access
       case .notification, .catchUp, .generation: .peers
-      case .housekeeping, .quarantine, .origins, .presence: .upkeep
+      case .housekeeping, .quarantine, .origins, .presence, .departure, .absences:
+        .upkeep
       }
     }
 
@@ -45,7 +48,8 @@ struct PendingQueries {
       case .quarantine: .quarantine
       case .generation: .generation
       case .origins: .origins
-      case .presence: .presence
+      case .presence, .departure: .presence
+      case .absences: .absences
       case .tokenChecks: .tokenChecks
       case .recheck: .recheck
       case .revocations: .revocations
@@ -69,6 +73,7 @@ struct PendingQueries {
     case quarantine = "storing a quarantined message"
     case origins = "reading allowed origins"
     case presence = "storing operators' presence"
+    case absences = "reading which operators are away"
     case revocations = "reading revocations"
   }
 

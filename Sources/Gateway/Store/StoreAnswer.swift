@@ -9,6 +9,8 @@ enum StoreAnswer {
   case origins((origins: [String], hasOpenWorkspace: Bool)?)
   /// The workspaces with a new operator.
   case presence([Identifier]?)
+  /// The absent ones among the operators of visitors.
+  case absences([(workspace: Identifier, operator: Identifier)]?)
   /// The revoked ones among the subjects of waiting tokens.
   case tokenChecks([Standing.Subject: Standing.Exclusion]?)
   /// The revoked ones among `count` connected subjects.

@@ -337,6 +337,8 @@ struct StoreDriver: ~Copyable {
     case .origins:
       return .origins(rows.map(Workspace.allOrigins(limit: Origins.listedMax).answer))
     case .presence: return .presence(rows.map(OperatorPresence.beat([]).answer))
+    case .departure: break
+    case .absences: return .absences(rows.map(OperatorPresence.away(of: []).answer))
     case .tokenChecks(let statement): return .tokenChecks(rows.map(statement.answer))
     case .recheck(let statement, let count):
       return .recheck(count: count, rows.map(statement.answer))

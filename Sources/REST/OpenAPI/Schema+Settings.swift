@@ -18,7 +18,8 @@ extension Schema {
       "greeting_message": botMessage, "away_message": botMessage, "offline": botMessage,
       "prechat": prechat,
       "queue": object([
-        "capacity": count, "assign": text, "reassign_after_seconds": count, "show_position": bool,
+        "capacity": count, "assign": text, "reassign_after_seconds": count,
+        "close_after_minutes": count, "show_position": bool,
       ]),
       "rating": rating,
       "retention": object(["deleted_days": count]),
@@ -55,7 +56,8 @@ extension Schema {
       "away_message": botMessageInput, "offline": botMessageInput, "prechat": prechatInput,
       "queue": closed(optional: [
         "capacity": int(1...1_000), "assign": word(["off", "least_busy"]),
-        "reassign_after_seconds": int(0...86_400), "show_position": bool,
+        "reassign_after_seconds": int(0...86_400), "close_after_minutes": int(0...10_080),
+        "show_position": bool,
       ]),
       "rating": closed(optional: ["enabled": bool, "question": longText]),
       "retention": closed(optional: [

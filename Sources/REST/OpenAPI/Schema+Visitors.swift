@@ -24,7 +24,7 @@ extension Schema {
     "teaser": bool, "hours": object(["is_open": bool, "opens_at": time.orNull]),
     "operators_available": bool, "prechat": prechat, "offline": botMessage,
     "menu": object(["id": id, "actions": array(of: object)]).orNull, "rating": rating,
-    "queue": object(["show_position": bool]),
+    "queue": object(["show_position": bool, "close_after_minutes": count]),
   ]).named("WidgetConfig")
 
   static let visitorTokenRequest = input(

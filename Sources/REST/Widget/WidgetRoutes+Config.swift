@@ -36,6 +36,7 @@ extension WidgetRoutes {
         json.appendMember("rating", json: settings.rating.value.text)
         json.appendObject("queue") {
           $0.appendMember("show_position", settings.queue.showsPosition)
+          $0.appendMember("close_after_minutes", Int64(settings.queue.closeAfterMinutes))
         }
       })
   }

@@ -65,6 +65,8 @@ interface QueueSettings {
   /** `off` or `least_busy` */
   assign: string;
   reassign_after_seconds: number;
+  /** The rest after which a conversation is closed; 0: never. */
+  close_after_minutes: number;
   show_position: boolean;
 }
 
@@ -131,7 +133,7 @@ interface WidgetConfig {
   offline: BotMessage;
   menu: { id: string; actions: Choice[] } | null;
   rating: RatingSettings;
-  queue: { show_position: boolean };
+  queue: { show_position: boolean; close_after_minutes: number };
 }
 
 // Conversations and visitors.

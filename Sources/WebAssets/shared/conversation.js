@@ -28,6 +28,8 @@ export class Conversation {
   status;
   /** @type {Named | null | undefined} */
   assignee;
+  /** The operator who is away, by id; shown to visitors. */
+  away = '';
   /** @type {QueuePlace=} */
   queue;
   /** Whether the session is subscribed, so that it may be written to. */
@@ -96,7 +98,7 @@ export class Conversation {
       this.head = frame.head;
       this.status = frame.status;
       this.assignee = frame.assignee ?? null;
-      this.lost = '';
+      this.lost = this.away = '';
       this.ready = true;
       this.marks.replace(frame.marks);
     } else if (type === Event.live) {
@@ -104,6 +106,8 @@ export class Conversation {
       this.head = Math.max(this.head, frame.seq);
     } else if (type === Event.mark) {
       this.marks.put(frame);
+    } else if (type === Event.presence) {
+      if (frame.who.kind === 'operator') this.away = frame.online === false ? frame.who.id : '';
     } else if (type === Event.queue) {
       this.queue = frame;
     } else if (type === Event.session) {

@@ -7,10 +7,12 @@ import { Thread, face } from '../shared/thread.js';
 import { title } from './panel/notice.js';
 import { menu, quickReplies, richContent } from './panel/rich-content.js';
 import { swift } from './panel/panel.js';
-import { lead, queue, writer } from './panel/pieces.js';
+import { lead, minutes, queue, writer } from './panel/pieces.js';
 import { statusLine } from './panel/status.js';
 import { CAUSES, isOver } from './session.js';
 import { direction, language, say } from './words.js';
+
+const NOTICE = 300_000; // ms, at most, for which the end of a resting conversation is announced
 
 /** @typedef {import('./words.js').Word} Word */
 /** @typedef {import('../shared/outbox.js').Item} Item */
@@ -55,7 +57,7 @@ export class Screen {
     this.#app = app;
     const { session, view } = app;
     this.teaser = el('div.teaser', { role: 'status', hidden: true, click: () => app.open() });
-    this.status = statusLine(view.line, session.link, session.outbox, () => session.trouble);
+    this.status = statusLine(view.line, session, () => this.#rest());
     this.thread = new Thread(view.log, {
       me: () => session.me,
       state: (item) => session.outbox.state(item),
@@ -71,6 +73,23 @@ export class Screen {
     app.launcher.append(this.#badge);
     view.log.addEventListener('scroll', () => this.changed());
     this.#night.onchange = () => this.changed();
+  }
+
+  /**
+   * The announcement that the conversation is about to be closed, or ''. The gateway closes it by
+   * the same rule (RestingConversations).
+   */
+  #rest() {
+    const { config, session: { link, talk } } = this.#app;
+    const span = (config.queue?.close_after_minutes ?? 0) * 60_000;
+    const last = talk?.entries.at(-1);
+    if (!span || !last || talk?.status !== 'active' || !link.welcome || !link.openedAt) {
+      return '';
+    }
+    if (last.sender.kind === 'visitor' && talk.marks.reached('operator').read < last.seq) return '';
+    const now = Date.parse(link.welcome.now) + Date.now() - link.openedAt;
+    const left = Date.parse(last.at) + span - now;
+    return left < Math.min(NOTICE, span / 5) ? say('closing', minutes(left)) : '';
   }
 
   get #isSeen() { return this.#app.view.root.open && !document.hidden; }
@@ -130,7 +149,7 @@ export class Screen {
     view.name.textContent = config.workspace?.name ?? '';
     view.mark.replaceChildren(who ? face(who) : swift());
     view.about.replaceChildren(
-      el(`span.dot.${isClosed || !who && isAway ? 'off' : ''}`),
+      el(`span.dot.${isClosed || (who ? who.id === talk?.away : isAway) ? 'off' : ''}`),
       this.#presence(),
     );
     view.transcript.hidden = !talk?.head;
@@ -144,7 +163,8 @@ export class Screen {
     const { hours, operators_available: staffed } = config;
     const isShut = hours && !hours.is_open;
     if (isClosed) return say('closed');
-    if (talk?.assignee) return say('here', talk.assignee.name);
+    const who = talk?.assignee;
+    if (who) return say(who.id === talk?.away ? 'gone' : 'here', who.name);
     if (isShut && hours?.opens_at) {
       return say('opens', new Date(hours.opens_at).toLocaleString(
         language,

@@ -83,7 +83,7 @@ export async function open(context) {
       greeting: filled(widget.greeting),
       offline: known.settings.offline,
       rating: known.settings.rating,
-      queue: { show_position: queue.show_position },
+      queue,
       menu: null,
     });
   }

@@ -134,7 +134,7 @@ export async function open(context) {
       workspace: { name: settings.widget.name || workspace.name },
       offline: settings.offline,
       rating: settings.rating,
-      queue: { show_position: settings.queue.show_position },
+      queue: settings.queue,
       menu: actions.length ? { id: menu?.id || 'new', actions } : null,
     });
   }

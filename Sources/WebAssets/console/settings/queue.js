@@ -5,7 +5,9 @@ import { choice, number, toggle } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { lockedFor, pane } from './pane.js';
 
-const BOUNDS = { capacity: [1, 1000], reassign_after_seconds: [0, 86_400] };
+const BOUNDS = {
+  capacity: [1, 1000], reassign_after_seconds: [0, 86_400], close_after_minutes: [0, 10_080],
+};
 
 /**
  * @param {import('./pane.js').SettingsContext} context
@@ -57,15 +59,22 @@ export async function open(context) {
           max: BOUNDS.capacity[1],
         }),
         number(form, 'queue.reassign_after_seconds', {
-          label: 'Reassign after a lost connection',
-          hint: 'If an operator is offline this long, their conversations return to the head of the queue.',
+          label: 'Return conversations after a lost connection',
+          hint: 'If an operator is offline this long, their conversations return to the head of the queue. 0: never.',
           unit: 'seconds',
           min: BOUNDS.reassign_after_seconds[0],
           max: BOUNDS.reassign_after_seconds[1],
         }),
+        number(form, 'queue.close_after_minutes', {
+          label: 'Close conversations without messages',
+          hint: 'After this time. Visitors see it up to 5 minutes before. What nobody has read stays open. 0: never.',
+          unit: 'minutes',
+          min: BOUNDS.close_after_minutes[0],
+          max: BOUNDS.close_after_minutes[1],
+        }),
         toggle(form, 'queue.show_position', {
           label: 'Show visitors their position in the queue',
-          hint: 'With an estimated waiting time',
+          hint: 'During business hours while an operator is available, with an estimated waiting time',
         }),
       ],
     }),

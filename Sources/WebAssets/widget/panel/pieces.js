@@ -23,17 +23,19 @@ export const writer = ({ who }) => el(
   el('p.bubble.typing', {}, dots(), el('span.sr-only', {}, say('typing', who.name))),
 );
 
+/** @param {number} ms are rounded up, at least to one minute */
+export const minutes = (ms) => Math.max(1, Math.ceil(ms / 60_000)).toLocaleString(
+  language,
+  { style: 'unit', unit: 'minute', unitDisplay: 'long' },
+);
+
 /** @param {QueuePlace} place */
 export function queue({ position, wait_ms }) {
-  const minutes = (Math.ceil((wait_ms ?? 0) / 60_000) || 1).toLocaleString(
-    language,
-    { style: 'unit', unit: 'minute', unitDisplay: 'long' },
-  );
   return el(
     'div.queue',
     {},
     el('strong', {}, `${position}`),
     el('b', {}, say('place')),
-    el('p', {}, wait_ms != null && `${say('wait_about', minutes)} `, say('go_on')),
+    el('p', {}, wait_ms != null && `${say('wait_about', minutes(wait_ms))} `, say('go_on')),
   );
 }

@@ -10,13 +10,13 @@ const BACK_SHOWN = 4000; // ms for which “back online” is shown
 export const dots = () => el('span.dots', { 'aria-hidden': 'true' }, el('i'), el('i'), el('i'));
 
 /**
- * Returns a function that draws the state of `link` and `outbox` into `line`.
+ * Returns a function that draws the state of the session's link and outbox into `line`.
  * @param {HTMLElement} line
- * @param {import('../../shared/socket.js').Link} link
- * @param {import('../../shared/outbox.js').Outbox} outbox
- * @param {() => string} trouble the error of the visitor's last action, or ''
+ * @param {import('../session.js').Session} session
+ * @param {() => string} rest a text for a quiet line, or ''
  */
-export function statusLine(line, link, outbox, trouble) {
+export function statusLine(line, session, rest) {
+  const { link, outbox } = session;
   let wasShown = false;
   let until = 0;
 
@@ -28,7 +28,7 @@ export function statusLine(line, link, outbox, trouble) {
    */
   function words(now, waiting) {
     const fate = ` ${say(outbox.kept ? 'out' : 'stay', waiting)}`;
-    if (trouble()) return [trouble()];
+    if (session.trouble) return [session.trouble];
     if (link.state === 'stopped') return [say('unavailable')];
     if (link.lostAt) {
       if (now - link.lostAt < SHORT_GAP) return [''];
@@ -39,7 +39,7 @@ export function statusLine(line, link, outbox, trouble) {
     if (waiting && !outbox.kept) return [fate];
     if (wasShown) until = now + BACK_SHOWN;
     wasShown = false;
-    return now < until ? [say('back'), icon('check')] : [''];
+    return now < until ? [say('back'), icon('check')] : [rest()];
   }
 
   return () => {
