@@ -34,6 +34,9 @@ public struct Conversation: Sendable, Equatable {
   public var rating: Int64?
   /// The first 160 characters of the rating's comment.
   public var ratingComment: String?
+  /// The visitor's messages that no operator has read, while nobody has answered them: at most 100,
+  /// and of the last 128 entries.
+  public var unread: Int64
   /// The position in the queue, 1 for the next; nil outside the queue and after position 1,000.
   public var queuePosition: Int64?
 }
@@ -65,7 +68,14 @@ private let conversationsSQL: SQL = """
       SELECT count(*) FROM (SELECT FROM chat_sessions w
         WHERE w.workspace_id = $2::uuid AND \(ConversationQueue.reaches("s", from: "w"))
         LIMIT 1001) AS line), 1001) END,
-    r.rating, left(r.comment, 160)
+    r.rating, left(r.comment, 160),
+    CASE WHEN s.last_message_role IN ('visitor', 'user') THEN (
+      SELECT count(*) FROM (SELECT FROM chats c
+        WHERE c.workspace_id = $2::uuid AND c.session_id = s.id
+          AND c.seq > greatest(s.last_seq - 128, (SELECT max(m.read_seq) FROM read_marks m
+            WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'operator'))
+          AND c.role IN ('visitor', 'user')
+        LIMIT 100) AS unread) ELSE 0 END
   FROM chat_sessions s
   LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
   WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
@@ -87,7 +97,7 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     waitingSince: rows.time(row, 16), claimedAt: rows.time(row, 17), closedAt: rows.time(row, 18),
     context: rows.bytes(row, 19) ?? Array("{}".utf8),
     tags: (rows.text(row, 20) ?? "").split(separator: "\n").map { String($0) },
-    rating: rows.int(row, 22), ratingComment: rows.text(row, 23),
+    rating: rows.int(row, 22), ratingComment: rows.text(row, 23), unread: rows.int(row, 24) ?? 0,
     queuePosition: rows.int(row, 21))
 }
 
@@ -119,6 +129,7 @@ public func appendConversationJSON(
       } else {
         json.appendMember("last_message", json: "null")
       }
+      json.appendMember("unread", conversation.unread)
       json.appendMember("read_seq", conversation.readSeq)
       json.appendMember("visitor_read_seq", conversation.visitorReadSeq)
       json.appendMember("created_at", conversation.createdAt)

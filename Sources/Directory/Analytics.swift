@@ -8,6 +8,9 @@ public enum Analytics {
   /// The figures of a day, of an operator, or of a whole range.
   public struct Figures: Sendable, Equatable {
     public var sessions: Int64
+    /// Those of the sessions that are closed.
+    public var closed: Int64
+    /// Of the closed sessions: an open one is counted when it closes.
     public var messages: Int64
     public var ratings: Int64
     /// The sum of ratings from 1 to 5.
@@ -85,8 +88,13 @@ public enum Analytics {
     Statement(
       Query(
         """
-        SELECT d.day::date::text, coalesce(a.sessions, 0)::bigint, coalesce(a.messages, 0)::bigint,
-          coalesce(a.csat_count, 0)::bigint, coalesce(a.csat_sum, 0)::bigint, a.wait_p50_ms,
+        SELECT d.day::date::text, coalesce(a.sessions, 0)::bigint,
+          (SELECT coalesce(sum(b.sessions), 0)::bigint FROM chat_analytics_buckets b
+            WHERE b.workspace_id = $1::uuid AND b.day = d.day::date
+              AND b.operator_id = '00000000-0000-0000-0000-000000000000'
+              AND b.metric = 'resolution'),
+          coalesce(a.messages, 0)::bigint, coalesce(a.csat_count, 0)::bigint,
+          coalesce(a.csat_sum, 0)::bigint, a.wait_p50_ms,
           a.wait_p90_ms, a.first_response_p50_ms, a.first_response_p90_ms, a.resolution_p50_ms,
           a.resolution_p90_ms
         FROM generate_series($2::text::date, $3::text::date, interval '1 day') AS d (day)
@@ -95,8 +103,12 @@ public enum Analytics {
         UNION ALL
         SELECT NULL, s.*, t[1], t[2], t[3], t[4], t[5], t[6]
         FROM (
-          SELECT coalesce(sum(sessions), 0)::bigint, coalesce(sum(messages), 0)::bigint,
-            coalesce(sum(csat_count), 0)::bigint, coalesce(sum(csat_sum), 0)::bigint
+          SELECT coalesce(sum(sessions), 0)::bigint,
+            (SELECT coalesce(sum(b.sessions), 0)::bigint FROM chat_analytics_buckets b
+              WHERE b.workspace_id = $1::uuid AND b.day BETWEEN $2::text::date AND $3::text::date
+                AND b.operator_id = '00000000-0000-0000-0000-000000000000'
+                AND b.metric = 'resolution'),
+            coalesce(sum(messages), 0)::bigint, coalesce(sum(csat_count), 0)::bigint, coalesce(sum(csat_sum), 0)::bigint
           FROM chat_analytics WHERE workspace_id = $1::uuid
             AND day BETWEEN $2::text::date AND $3::text::date
             AND operator_id = '00000000-0000-0000-0000-000000000000') AS s,
@@ -164,7 +176,10 @@ public enum Analytics {
             chirrup_bucket_end(min(bucket) FILTER (WHERE upto >= 0.9 * whole)) AS p90
           FROM sums GROUP BY operator_id, metric
         )
-        SELECT s.operator_id, coalesce(o.name, ''), s.sessions, s.messages, s.ratings, s.rated,
+        SELECT s.operator_id, coalesce(o.name, ''), s.sessions,
+          (SELECT coalesce(sum(b.sessions), 0)::bigint FROM buckets b
+            WHERE b.operator_id = s.operator_id AND b.metric = 'resolution'),
+          s.messages, s.ratings, s.rated,
           w.p50, w.p90, f.p50, f.p90, r.p50, r.p90
         FROM s
         LEFT JOIN ends w ON w.operator_id = s.operator_id AND w.metric = 'wait'
@@ -182,12 +197,13 @@ public enum Analytics {
 }
 
 extension Analytics.Figures {
-  /// Columns: sessions, messages, ratings, sum of ratings, the six times.
+  /// Columns: sessions, closed sessions, messages, ratings, sum of ratings, the six times.
   init(_ rows: Rows, _ row: Int, from column: Int) {
     sessions = rows.int(row, column) ?? 0
-    messages = rows.int(row, column + 1) ?? 0
-    ratings = rows.int(row, column + 2) ?? 0
-    rated = rows.int(row, column + 3) ?? 0
-    times = (0..<Analytics.Figures.timeColumns).map { rows.int(row, column + 4 + $0) }
+    closed = rows.int(row, column + 1) ?? 0
+    messages = rows.int(row, column + 2) ?? 0
+    ratings = rows.int(row, column + 3) ?? 0
+    rated = rows.int(row, column + 4) ?? 0
+    times = (0..<Analytics.Figures.timeColumns).map { rows.int(row, column + 5 + $0) }
   }
 }

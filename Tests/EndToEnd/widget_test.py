@@ -194,6 +194,9 @@ class WidgetRun(Run):
             ])
 
         it.route_web_socket(SOCKET, through)
+        # Without an operator visitors have no place in the queue.
+        desk = Console(self.page(self.context()), self.options.base_url, None, None)
+        desk.login()
         widget = Widget(it, self.options.base_url).open()
         widget.say("Thank you")
         widget.committed()
@@ -203,9 +206,7 @@ class WidgetRun(Run):
         self.promise("the transcript is a file with what was said", "Thank you" in text)
         session = self.session(widget.page)
         place = widget.panel.get_by_text(EN["place"])
-        expect(place).to_be_visible()
-        desk = Console(self.page(self.context()), self.options.base_url, None, None)
-        desk.login()
+        expect(place).to_be_visible(timeout=30_000)
         status = desk.page.evaluate(
             "async (session) => (await fetch(`/api/v1/admin/live-chat/conversations/${session}/close`,"
             " { method: 'POST' })).status",

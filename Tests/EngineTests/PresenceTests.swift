@@ -130,6 +130,8 @@ struct PresenceTests {
     #expect(third.map { field("position", of: $0) } == ["3"])
     #expect(third.map { field("wait_ms", of: $0) } == ["60000"])
     #expect(update(3).isEmpty)
+    #expect(update(3, place: 30_000).map { field("wait_ms", of: $0) } == ["90000"])
+    #expect(update(3, place: 30_000).isEmpty)
     #expect(update(1, place: nil).map { field("wait_ms", of: $0) } == ["null"])
 
     var stored = try #require(world.database[session])

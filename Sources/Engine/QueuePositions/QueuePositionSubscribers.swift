@@ -8,6 +8,8 @@ struct QueuePositionSubscribers {
   /// By workspace. A session is listed once, exactly while its `queuePosition` is not
   /// `.notInQueue`; a listed session that has left memory is skipped.
   private var sessionsByWorkspace: [Identifier: [LoadedSessionID]] = [:]
+  /// By workspace, the pace of the last update: a new one changes every estimate.
+  private var paces: [Identifier: Int64] = [:]
 
   /// Call it when a visitor follows a session. If it is waiting, they receive its position, now and
   /// when it changes.
@@ -27,13 +29,15 @@ struct QueuePositionSubscribers {
     effects.report(workspace, sessions[session].id, .positionSubscribers(true))
   }
 
-  /// Sends the positions that changed, and removes sessions that no longer wait or whose visitor
+  /// Sends the positions and estimates that changed, and removes sessions that no longer wait or whose visitor
   /// has left.
   mutating func show(
     _ queue: QueueUpdate, _ sessions: inout SessionTable, _ connections: inout ConnectionTable,
     _ fanOut: inout FanOut, _ effects: inout Effects
   ) {
     guard var members = sessionsByWorkspace.removeValue(forKey: queue.workspace) else { return }
+    let hasNewPace = paces[queue.workspace] != queue.placeMilliseconds
+    paces[queue.workspace] = queue.placeMilliseconds
     var kept = 0
     for id in members where sessions.contains(id) {
       let session = id.index
@@ -45,7 +49,7 @@ struct QueuePositionSubscribers {
       let position = queue.positions[sessions[session].id] ?? 0
       let last = sessions[session].queuePosition
       // A session enters the queue with its first message. Before, no position is sent.
-      if position != last, position > 0 || last > 0 {
+      if position != last ? position > 0 || last > 0 : hasNewPace && position > 0 {
         QueuePositionSubscribers.send(
           position, queue.placeMilliseconds, session, sessions, &connections, &fanOut)
       }
@@ -58,6 +62,7 @@ struct QueuePositionSubscribers {
       kept += 1
     }
     if kept == 0 {
+      paces[queue.workspace] = nil
       effects.report(queue.workspace, nil, .positionSubscribers(false))
     } else {
       members.removeLast(members.count - kept)

@@ -92,6 +92,7 @@ struct AnalyticsRoutes: RouteGroup {
 
   private func append(_ figures: Analytics.Figures, to json: inout [UInt8]) {
     json.appendMember("sessions", figures.sessions)
+    json.appendMember("closed", figures.closed)
     json.appendMember("messages", figures.messages)
     for (name, time) in zip(AnalyticsRoutes.timeNames, figures.times) {
       json.appendMember(name, orNull: time)

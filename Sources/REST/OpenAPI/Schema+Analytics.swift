@@ -1,7 +1,10 @@
 /// Schemas of analytics.
 extension Schema {
   private static let figures: [String: Schema] = {
-    var members = ["sessions": count, "messages": count, "csat_count": count]
+    var members = [
+      "sessions": count, "closed": count.described("Those of the conversations that are closed."),
+      "messages": count.described("Of the closed conversations."), "csat_count": count,
+    ]
     members["csat_mean"] = number.orNull
     for name in AnalyticsRoutes.timeNames { members["\(name)"] = count.orNull }
     return members

@@ -24,6 +24,7 @@ extension Schema {
       "visitor": visitor, "assignee": named.orNull, "last_seq": seq,
       "last_message": object(["preview": text, "role": text, "at": time]).orNull,
       "read_seq": seq.described("The highest seq that any operator has read."),
+      "unread": count.described("The visitor's messages that no operator has read, at most 100."),
       "visitor_read_seq": seq, "created_at": time, "updated_at": time,
       "waiting_since": time.orNull,
       "queue_position": count.orNull.described(

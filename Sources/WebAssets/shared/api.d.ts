@@ -172,6 +172,8 @@ interface ConversationRow {
   /** The highest seq that any operator has read. */
   read_seq: number;
   visitor_read_seq: number;
+  /** The visitor's unread messages. Missing: an older gateway. */
+  unread?: number;
   created_at: string;
   updated_at: string;
   waiting_since: string | null;
@@ -521,6 +523,8 @@ interface Period {
 /** Of a day, an operator or the whole period. Without a sample a time is null. */
 interface Figures {
   sessions: number;
+  /** Those that are closed, whose messages are counted. Missing: an older gateway. */
+  closed?: number;
   messages: number;
   csat_count: number;
   csat_mean?: number | null;

@@ -278,7 +278,8 @@ function panels({ days, total, by_hour: hours }) {
  */
 function volume(days, total) {
   const best = days.reduce((most, day) => day.sessions > most.sessions ? day : most);
-  const words = `${count.format(total.sessions)} conversations with ${
+  const words = `${count.format(total.sessions)} conversations, of which ${
+    count.format(total.closed ?? 0)} are closed, with ${
     count.format(total.messages)} messages. Busiest day: ${longDay(best.day)}, with ${
     count.format(best.sessions)}.`;
   return panel({
@@ -286,9 +287,9 @@ function volume(days, total) {
     words,
     className: '.w12',
     draw: () => bars({ days, key: 'sessions', words: `Conversations by day. ${words}` }),
-    columns: ['Day', 'Conversations', 'Messages'],
-    rows: () => days.map(({ day, sessions, messages }) => [
-      fullDate(day), count.format(sessions), count.format(messages),
+    columns: ['Day', 'Conversations', 'Closed', 'Messages of closed'],
+    rows: () => days.map(({ day, sessions, closed = 0, messages }) => [
+      fullDate(day), count.format(sessions), count.format(closed), count.format(messages),
     ]),
   });
 }
@@ -384,7 +385,8 @@ function byHour(hours) {
 const COLUMNS = [
   ['Operator', 'name'],
   ['Conversations', 'sessions'],
-  ['Messages', 'messages'],
+  ['Closed', 'closed'],
+  ['Messages of closed', 'messages'],
   ['P50', 'first_response_p50_ms'],
   ['P90', 'first_response_p90_ms'],
   ['First response'],
@@ -407,6 +409,7 @@ function operatorCells(name, one, most) {
   return [
     name,
     count.format(size),
+    count.format(one.closed ?? 0),
     count.format(one.messages),
     size < LEAST.p50 ? few('too few') : span(p50),
     size < LEAST.p90 ? few('too few') : span(p90),

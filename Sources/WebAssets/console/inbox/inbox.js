@@ -289,9 +289,10 @@ export const faceOf = (row) => ({
 });
 
 /**
- * The number of unread entries, at most.
+ * The number of the visitor's unread messages. An older gateway does not count them: then also of
+ * later notes.
  * @param {ConversationRow} row
  */
-export const unreadOf = (row) => (
+export const unreadOf = (row) => row.unread ?? (
   row.last_message?.role === 'visitor' ? Math.max(0, row.last_seq - row.read_seq) : 0
 );

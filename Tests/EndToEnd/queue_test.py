@@ -1,0 +1,181 @@
+"""What visitors see of the queue, and of the operator who has their conversation, is true.
+
+Started by queue.sh. Pages and sockets are real; SQL writes settings, and the waits of conversations before the test.
+"""
+
+import re
+import sys
+import time
+
+from browser_test import Console, Failure, Widget
+from playwright.sync_api import expect
+from widget_test import WidgetRun, main
+from widget_texts import EN
+
+SIZES = ((390, 844), (900, 900), (1180, 860), (1440, 900))
+#: The gateways trust absences ten seconds after their start, and look every two seconds.
+PATIENCE = 30_000
+
+
+class QueueRun(WidgetRun):
+    def run(self) -> None:
+        first = self.page(self.context())
+        demo = first.request.get(f"{self.options.base_url}/demo").text()
+        self.key = re.search('data-workspace="([^"]+)"', demo).group(1)
+        self.config = f"{self.options.base_url}/api/v1/widget/config?workspace={self.key}"
+        for part in (self.honest, self.away, self.requeued, self.resting):
+            if not self.options.only or part.__name__ in self.options.only.split(","):
+                part(first)
+
+    def queue(self, page, **values) -> None:
+        """Writes the setting, and waits until the gateway answers by it."""
+        minutes = values.get("close_after_minutes", 60)
+        self.set(page, lambda it: it["queue"]["close_after_minutes"] == minutes, queue=values)
+
+    def console(self) -> Console:
+        desk = Console(self.page(self.context(1440, 900)), self.options.base_url, None, None)
+        desk.login()
+        return desk
+
+    def head(self, widget: Widget):
+        return widget.panel.locator(".who p")
+
+    def shots(self, page, name: str) -> None:
+        if not self.options.shots:
+            return
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            for width, height in SIZES:
+                page.set_viewport_size({"width": width, "height": height})
+                self.shot(page, f"{name}-{scheme}-{width}")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1280, "height": 860})
+
+    def state(self, session: str) -> str:
+        return self.sql(f"SELECT status FROM chat_sessions WHERE id = '{session}'")
+
+    def conversation(self, desk: Console) -> tuple[Widget, str]:
+        """A visitor's conversation that the operator has claimed and answered."""
+        widget = self.visitor().open()
+        widget.say("Is anybody there?")
+        widget.committed()
+        session = self.session(widget.page)
+        desk.page.goto(f"{self.options.base_url}/console#{session}")
+        desk.page.get_by_role("button", name="Claim", exact=True).click()
+        desk.say("I am")
+        expect(widget.theirs.last).to_have_text("I am")
+        return widget, session
+
+    # The parts
+
+    def honest(self, page) -> None:
+        widget = self.visitor().open()
+        widget.say("Hello")
+        widget.committed()
+        place = widget.panel.get_by_text(EN["place"])
+        widget.page.wait_for_timeout(3_000)
+        self.promise("nobody is there: no position", place.count() == 0)
+        desk = self.console()
+        expect(place).to_be_visible(timeout=PATIENCE)
+        self.promise("an operator comes: the visitor sees the position, without an estimate",
+                     "Estimated" not in widget.panel.locator(".queue").inner_text())
+        # Each of the last conversations waited two minutes, with one before it.
+        self.sql(
+            "INSERT INTO chat_sessions (workspace_id, status, queued_at, claimed_at, closed_at)"
+            " SELECT id, 'closed', now() - n * interval '1 minute' - interval '2 minutes',"
+            " now() - n * interval '1 minute', now() FROM workspaces, generate_series(3, 9) n"
+        )
+        second = self.visitor().open()
+        second.say("Hello, too")
+        second.committed()
+        expect(second.panel.locator(".queue strong")).to_have_text("2", timeout=PATIENCE)
+        # Two minutes for two positions.
+        expect(second.panel.locator(".queue")).to_contain_text("Estimated wait: 2 minutes", timeout=PATIENCE)
+        self.promise("the estimate is what the last conversations waited")
+        self.shots(second.page, "queue-estimate")
+        self.set(page, lambda it: not it["hours"]["is_open"], hours={"always": False, "days": []})
+        expect(second.panel.locator(".queue")).to_have_count(0, timeout=PATIENCE)
+        self.promise("after the business hours there is neither position nor estimate")
+        self.set(page, lambda it: it["hours"]["is_open"], hours={"always": True})
+        for it in (widget, second, desk):
+            it.page.context.close()
+
+    def away(self, page) -> None:
+        desk = self.console()
+        widget, session = self.conversation(desk)
+        name = self.sql(f"SELECT operator_name FROM chat_sessions WHERE id = '{session}'")
+        here = EN["here"].replace("{}", name)
+        gone = EN["gone"].replace("{}", name)
+        expect(self.head(widget)).to_have_text(here)
+        widget.page.wait_for_timeout(10_000)  # The gateway has seen its operators for that long.
+        desk.page.reload()
+        expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
+        widget.page.wait_for_timeout(9_000)
+        self.promise("a console that reloads is not away", self.head(widget).inner_text() == here)
+        desk.page.context.close()
+        began = time.monotonic()
+        expect(self.head(widget)).to_have_text(gone, timeout=PATIENCE)
+        seconds = time.monotonic() - began
+        self.promise(f"the console has gone: the visitor sees it after {seconds:.1f} s", seconds <= 10)
+        self.accessible(widget.page, "the widget of an operator who is away")
+        self.shots(widget.page, "operator-away")
+        widget.page.reload()
+        expect(self.head(widget)).to_have_text(gone, timeout=PATIENCE)
+        self.promise("… also after a reload of the page")
+        desk = self.console()
+        expect(self.head(widget)).to_have_text(here, timeout=PATIENCE)
+        self.promise("the operator is back: the visitor sees that, too")
+        for it in (widget, desk):
+            it.page.context.close()
+
+    def requeued(self, page) -> None:
+        self.queue(page, assign="off", reassign_after_seconds=20)
+        desk = self.console()
+        widget, session = self.conversation(desk)
+        # One who has just claimed keeps the conversation.
+        self.sql(f"UPDATE chat_sessions SET claimed_at = now() - interval '1 hour' WHERE id = '{session}'")
+        desk.page.context.close()
+        began = time.monotonic()
+        while self.state(session) != "waiting":
+            if time.monotonic() - began > 90:
+                raise Failure("the conversation of an operator who has gone stays with them")
+            time.sleep(0.5)
+        seconds = time.monotonic() - began
+        self.promise(f"without automatic assignment it is back in the queue after {seconds:.0f} s, not before 15",
+                     seconds >= 14)
+        expect(self.head(widget)).not_to_contain_text("Chatting")
+        widget.page.context.close()
+
+    def resting(self, page) -> None:
+        self.queue(page, capacity=1, close_after_minutes=1)
+        desk = self.console()
+        self.sql("UPDATE chat_sessions SET status = 'closed', closed_at = now() WHERE status <> 'closed'")
+        widget, session = self.conversation(desk)
+        line = widget.panel.locator(".status")
+        expect(line).to_be_hidden()
+        expect(line).to_have_text(EN["closing"].replace("{}", "1 minute"), timeout=70_000)
+        self.promise("the widget announces the end of a conversation that rests")
+        self.accessible(widget.page, "the announcement")
+        self.shots(widget.page, "closing-soon")
+        widget.say("Wait")
+        widget.committed()
+        expect(line).to_be_hidden()
+        self.promise("a message takes the announcement away")
+        expect(widget.panel.get_by_text(EN["closed"]).first).to_be_visible(timeout=120_000)
+        self.promise("a conversation that rests is closed", self.state(session) == "closed")
+        lines = self.sql(f"SELECT count(*) FROM chats WHERE session_id = '{session}' AND payload ->> 'rule' = 'resting'")
+        self.promise("… once, with a line of its log that says so", lines == "1")
+        rest = self.sql(
+            "SELECT extract(epoch FROM max(created_at) FILTER (WHERE payload ->> 'rule' = 'resting')"
+            " - max(created_at) FILTER (WHERE kind = 'text')) >= 60"
+            f" FROM chats WHERE session_id = '{session}'"
+        )
+        self.promise("… not before a minute after the last message", rest == "t")
+        expect(desk.page.locator(".log")).to_contain_text("nobody wrote any more")
+        self.shots(widget.page, "closed-by-rest")
+        self.conversation(desk)
+        self.promise("the operator, whose capacity is 1, may take the next one")
+
+
+if __name__ == "__main__":
+    sys.exit(main(QueueRun, "queue"))
