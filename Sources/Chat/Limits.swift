@@ -67,7 +67,7 @@ public enum Limits {
   /// Operators of a loop whose departure is stored at once; that of others shows after 15 s.
   public static let departedOperators = 1_024
   /// Operators of a loop whose absence is looked up for the visitors of their conversations.
-  public static let heldOperators = 1_024
+  public static let heldOperators = 512
   /// News of one iteration for the background jobs. Their sweep handles what exceeds the limit.
   public static let newsItems = 65_536
 

@@ -108,7 +108,8 @@ public enum Analytics {
               WHERE b.workspace_id = $1::uuid AND b.day BETWEEN $2::text::date AND $3::text::date
                 AND b.operator_id = '00000000-0000-0000-0000-000000000000'
                 AND b.metric = 'resolution'),
-            coalesce(sum(messages), 0)::bigint, coalesce(sum(csat_count), 0)::bigint, coalesce(sum(csat_sum), 0)::bigint
+            coalesce(sum(messages), 0)::bigint, coalesce(sum(csat_count), 0)::bigint,
+            coalesce(sum(csat_sum), 0)::bigint
           FROM chat_analytics WHERE workspace_id = $1::uuid
             AND day BETWEEN $2::text::date AND $3::text::date
             AND operator_id = '00000000-0000-0000-0000-000000000000') AS s,

@@ -103,7 +103,7 @@ extension Engine {
         ref: request.ref, snapshot, from: from, isOperator: isOperator, to: &$0)
     }
     guard !isOperator else { return }
-    showAbsence(of: index, to: connection)
+    OperatorAbsence.show(of: index, sessions, to: connection, &connections)
     presence.announce(
       connection, session: index, isOnline: true, sessions, &connections, &effects)
     queuePositions.add(index, &sessions, &effects)

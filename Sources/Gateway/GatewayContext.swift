@@ -55,8 +55,7 @@ final class GatewayContext: Sendable {
     self.mailboxes = mailboxes
     executors = mailboxes.map { LoopExecutor(mailbox: $0) }
     assets = Assets(values: options.pageValues)
-    let tokens = options.tokens
-    self.tokens = tokens
+    tokens = options.tokens
     let pulses = mailboxes.map { _ in LoopPulse() }
     self.pulses = pulses
     readers = try ExpensiveReaders(
@@ -97,14 +96,10 @@ final class GatewayContext: Sendable {
       Bots(
         database: services, sessions: services, settings: api.cachedSettings,
         patterns: api.patterns, onResume: apiOptions.onResume, log: apiOptions.report))
-    jobs = BackgroundJobs(
-      [
-        botJob,
-        QueueJob(services: services, settings: api.cachedSettings, mailboxes: mailboxes) {
-          logger.error("\($0)")
-        },
-      ],
-      executors: executors)
+    let queueJob = QueueJob(
+      services: services, settings: api.cachedSettings, mailboxes: mailboxes,
+      log: apiOptions.report)
+    jobs = BackgroundJobs([botJob, queueJob], executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)

@@ -131,7 +131,8 @@ struct DemoDataCommand: AsyncParsableCommand {
       SELECT d.*, CASE d.status
         WHEN 'waiting' THEN now() - (($4::bigint - d.n + d.jitter) * 17) * interval '1 second'
         WHEN 'active' THEN now() - interval '12 minutes'
-          - ($4::bigint - d.n + d.jitter) * least(40, 1200.0 / greatest(1, $5::bigint)) * interval '1 second'
+          - ($4::bigint - d.n + d.jitter) * least(40, 1200.0 / greatest(1, $5::bigint))
+            * interval '1 second'
         ELSE now() - interval '6 hours' - (($4::bigint - $5::bigint - d.n + d.jitter)
           / greatest(1, $4::bigint - $5::bigint)) * interval '90 days' END AS created_at
       FROM drawn d

@@ -59,4 +59,23 @@ import Testing
     #expect(log.map(\.kind) == [.text, .event, .note])
     #expect(log.last?.body == Array("spam".utf8))
   }
+
+  @Test("the open conversations of a blocked visitor are closed once, and of nobody else")
+  func blocked() async throws {
+    let place = try await Workplace()
+    let waiting = try await place.conversation(messages: ["hello"])
+    let other = try await place.conversation(messages: ["hello"])
+    let visitor = try #require(try await place.read(waiting).visitor)
+    func close() async throws -> [Identifier] {
+      try await place.database.ask(BlockedVisitor.close(visitor, of: place.id))
+    }
+    #expect(try await close().isEmpty, "the visitor is not blocked")
+    _ = try await place.database.ask(
+      Visitor.setBlocked(visitor, true, by: place.actor, now: Workplace.now))
+    #expect(try await close() == [waiting])
+    #expect(try await close().isEmpty)
+    #expect(try await place.read(waiting).status == "closed")
+    #expect(try await place.read(other).status == "waiting")
+    #expect(try await place.events(waiting).last?.contains("blocked") == true)
+  }
 }

@@ -23,7 +23,7 @@ class QueueRun(WidgetRun):
         demo = first.request.get(f"{self.options.base_url}/demo").text()
         self.key = re.search('data-workspace="([^"]+)"', demo).group(1)
         self.config = f"{self.options.base_url}/api/v1/widget/config?workspace={self.key}"
-        for part in (self.honest, self.away, self.requeued, self.resting):
+        for part in (self.honest, self.away, self.requeued, self.visitor_state, self.unread, self.resting):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part(first)
 
@@ -145,6 +145,67 @@ class QueueRun(WidgetRun):
                      seconds >= 14)
         expect(self.head(widget)).not_to_contain_text("Chatting")
         widget.page.context.close()
+
+    def visitor_state(self, page) -> None:
+        self.queue(page, capacity=5)
+        desk = self.console()
+        widget, session = self.conversation(desk)
+        row = desk.page.locator(f".row[data-id='{session}'] .preview")
+        desk.page.goto(f"{self.options.base_url}/console#")
+        expect(desk.page.locator(".pane")).to_be_hidden()
+        desk.page.wait_for_timeout(1_500)
+        widget.text.press_sequentially("I have a quest", delay=60)
+        expect(row).to_have_text("typing: I have a quest")
+        self.promise("the list shows what a visitor types in a conversation that is not open")
+        self.shots(desk.page, "list-typing")
+        widget.text.fill("")
+        expect(row).to_have_text("You: I am")
+        widget.page.goto("about:blank")
+        expect(row).to_have_text("left the page · You: I am")
+        self.promise("the list shows that the visitor has left the page")
+        self.shots(desk.page, "list-left")
+        desk.page.goto(f"{self.options.base_url}/console#{session}")
+        expect(desk.page.locator(".bar .meta").first).to_contain_text("left the page")
+        self.promise("the thread shows it, too")
+        widget.page.goto(f"{self.options.base_url}/demo")
+        expect(desk.page.locator(".bar .meta").first).not_to_contain_text("left the page")
+        desk.page.goto(f"{self.options.base_url}/console#")
+        expect(row).to_have_text("You: I am")
+        self.promise("the visitor is back: list and thread show that")
+        # The visitor has the page open, and not the chat.
+        widget.page.get_by_role("button", name=EN["close"]).first.click()
+        desk.page.goto(f"{self.options.base_url}/console#{session}")
+        desk.say("Are you still there?")
+        expect(desk.page.locator(".bar .meta").first).to_contain_text("away", timeout=120_000)
+        desk.page.goto(f"{self.options.base_url}/console#")
+        expect(row).to_have_text("away · You: Are you still there?")
+        self.promise("who has not looked at the chat for a minute is away")
+        self.accessible(desk.page, "the list")
+        self.shots(desk.page, "list-away")
+        for it in (widget, desk):
+            it.page.context.close()
+
+    def unread(self, page) -> None:
+        desk = self.console()
+        widget = self.visitor().open()
+        widget.say("One")
+        widget.committed()
+        session = self.session(widget.page)
+        row = desk.page.locator(f".row[data-id='{session}']")
+        expect(row.locator(".count")).to_contain_text("1")
+        self.tell(session, kind="note", body="Do not forget")
+        desk.page.wait_for_timeout(1_000)
+        self.promise("a note behind the visitor's message is not counted as unread",
+                     row.locator(".count").inner_text().startswith("1"))
+        desk.page.goto(f"{self.options.base_url}/console#{session}")
+        desk.page.get_by_role("main").get_by_text("One", exact=True).first.wait_for()
+        desk.page.goto(f"{self.options.base_url}/console#")
+        expect(row.locator(".count")).to_have_count(0)
+        self.tell(session, kind="note", body="Nor this")
+        desk.page.wait_for_timeout(1_000)
+        self.promise("nor after the message was read", row.locator(".count").count() == 0)
+        for it in (widget, desk):
+            it.page.context.close()
 
     def resting(self, page) -> None:
         self.queue(page, capacity=1, close_after_minutes=1)

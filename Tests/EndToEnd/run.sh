@@ -152,6 +152,7 @@ beside "deletion" ./deletion.sh
 beside "rating" ./rating.sh
 beside "admin" ./admin.sh
 beside "widget" ./widget.sh
+beside "queue" ./queue.sh
 beside "console" ./console.sh
 beside "list" ./list.sh
 beside "answering" ./answering.sh

@@ -14,6 +14,12 @@ struct PresenceTests {
     world.loops[loop].engine.effects.takeNews()
   }
 
+  private func operators(
+    _ world: World, _ loop: Int
+  ) -> [(workspace: Identifier, operator: Identifier)] {
+    OperatorAbsence.operators(ofVisitorsOf: world.loops[loop].engine)
+  }
+
   private func colleague(_ world: World) {
     world.members["colleague"] = Member(
       person: Person(role: .operator_, id: Identifier(high: 0xC, low: 2), name: Array("Ivo".utf8)),
@@ -164,11 +170,11 @@ struct PresenceTests {
     let visitor = world.member("visitor", session)
     let mika = world.member("operator", session, loop: 1)
     _ = (visitor.texts(), mika.texts())
-    let held = world.loops[1].engine.operatorsOfVisitors
+    let held = operators(world, 1)
     #expect(held.map(\.operator) == [world.clerk.id])
-    #expect(world.loops[0].engine.operatorsOfVisitors.isEmpty)
+    #expect(operators(world, 0).isEmpty)
     func tell(_ isAway: Bool) -> [String] {
-      world.loops[1].engine.operatorsAreAway(isAway ? held : [])
+      OperatorAbsence.show(isAway ? held : [], in: &world.loops[1].engine)
       return of("presence", visitor.texts()).map { field("online", of: $0) }
     }
     #expect(tell(false).isEmpty, "nothing has changed")
@@ -186,14 +192,34 @@ struct PresenceTests {
     world.loops[1].engine.changed(session)
     world.settle()
     _ = visitor.texts()
-    #expect(world.loops[1].engine.operatorsOfVisitors.map(\.operator) != held.map(\.operator))
+    #expect(operators(world, 1).map(\.operator) != held.map(\.operator))
     #expect(tell(false).isEmpty, "the visitor knows that from the change of the operator")
+  }
+
+  @Test("the operators that are looked up are limited, and each is listed once")
+  func heldOperators() throws {
+    let world = World()
+    for number in 0..<(Limits.heldOperators + 3) {
+      let session = world.makeSession()
+      var stored = try #require(world.database[session])
+      stored.snapshot.status = .active
+      // The first two conversations have the same operator.
+      stored.snapshot.assignee = Person(
+        role: .operator_, id: Identifier(high: 0xC, low: UInt64(max(1, number))), name: [])
+      world.database[session] = stored
+      _ = world.member("visitor", session)
+      if number == 1 { #expect(operators(world, 0).count == 1) }
+    }
+    #expect(operators(world, 0).count == Limits.heldOperators)
   }
 
   @Test("an operator who stops watching is reported once, unless another console watches")
   func departure() {
     let world = World()
-    func gone() -> Int { world.loops[0].engine.takeDepartures().count }
+    func taken(_ engine: inout Engine) -> Int {
+      engine.inbox.takeDepartures(engine.connections).count
+    }
+    func gone() -> Int { taken(&world.loops[0].engine) }
     let consoles = [world.member("operator"), world.member("operator")]
     for console in consoles { console.send(#"{"type":"watch","ref":1,"inbox":true}"#) }
     #expect(gone() == 0)

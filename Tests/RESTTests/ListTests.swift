@@ -167,7 +167,8 @@ import Testing
     #expect(
       Set(row.keys) == [
         "id", "title", "status", "visitor", "assignee", "last_seq", "last_message", "read_seq",
-        "visitor_read_seq", "created_at", "updated_at", "waiting_since", "claimed_at", "closed_at",
+        "unread", "visitor_read_seq", "created_at", "updated_at", "waiting_since", "claimed_at",
+        "closed_at",
         "context", "tags", "queue_position", "rating", "rating_comment",
       ])
     #expect(row["id"] as? String == session.description)

@@ -175,7 +175,7 @@ public struct Inbox {
 
   /// The operators who have stopped watching since the last call, and do not watch on another
   /// connection of this loop.
-  mutating func takeDepartures(
+  public mutating func takeDepartures(
     _ connections: borrowing ConnectionTable
   ) -> [(workspace: Identifier, operator: Identifier)] {
     guard !departures.isEmpty else { return [] }

@@ -29,8 +29,8 @@ struct QueuePositionSubscribers {
     effects.report(workspace, sessions[session].id, .positionSubscribers(true))
   }
 
-  /// Sends the positions and estimates that changed, and removes sessions that no longer wait or whose visitor
-  /// has left.
+  /// Sends the positions and estimates that changed, and removes sessions that no longer wait or
+  /// whose visitor has left.
   mutating func show(
     _ queue: QueueUpdate, _ sessions: inout SessionTable, _ connections: inout ConnectionTable,
     _ fanOut: inout FanOut, _ effects: inout Effects

@@ -80,7 +80,7 @@ struct PeriodicTasks {
   /// Stores which operators are present in the database, for all gateways: at once when an operator
   /// has come, otherwise every few seconds.
   mutating func storePresence(_ engine: inout Engine, _ store: inout StoreDriver, now: Instant) {
-    let gone = engine.takeDepartures()
+    let gone = engine.inbox.takeDepartures(engine.connections)
     if !gone.isEmpty, store.canRead {
       _ = store.enqueue(OperatorPresence.leave(gone).query, for: .departure, now: now)
     }
@@ -105,7 +105,7 @@ struct PeriodicTasks {
       !isAbsenceInFlight
     else { return }
     nextAbsence = now.advanced(byMilliseconds: PeriodicTasks.absenceMilliseconds)
-    let operators = engine.operatorsOfVisitors
+    let operators = OperatorAbsence.operators(ofVisitorsOf: engine)
     guard !operators.isEmpty else { return }
     isAbsenceInFlight = store.enqueue(
       OperatorPresence.away(of: operators).query, for: .absences, now: now)

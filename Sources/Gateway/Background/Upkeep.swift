@@ -10,9 +10,9 @@ import Synchronization
 
 /// Closes and removes what is past its time, and counts conversations for analytics: of several
 /// gateways on a database the oldest, in the window of the settings, in small steps. Every two
-/// seconds a round takes at most `stepsMax` steps of each task that is due; each step is a statement
-/// with a bound. Those that read much use the connections of `ExpensiveReaders`, so that nothing
-/// waits for them. At the end of the window a round stops before its next step.
+/// seconds a round takes at most `stepsMax` steps of each task that is due; each step is a
+/// statement with a bound. Those that read much use the connections of `ExpensiveReaders`, so that
+/// nothing waits for them. At the end of the window a round stops before its next step.
 final class Upkeep: Sendable {
   /// Steps of one task in a round.
   static let stepsMax = 8

@@ -20,7 +20,7 @@ extension EventLoop {
       }
     case .absences(let away):
       periodic.noteAbsencesRead()
-      if let away { engine.operatorsAreAway(away) }
+      if let away { OperatorAbsence.show(away, in: &engine) }
     case .tokenChecks(let shutOut):
       revocations.finishTokenChecks(shutOut, &engine, sockets, now: turn.now)
       revocations.enqueueChecks(engine, &store, now: turn.now)

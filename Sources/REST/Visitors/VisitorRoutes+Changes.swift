@@ -1,4 +1,5 @@
 /// Changes of visitors by operators: name and address, blocking, export and erasure.
+import Chat
 import Conversations
 import Directory
 import JSON
@@ -16,7 +17,8 @@ extension VisitorRoutes {
     return try await showVisitor(call)
   }
 
-  /// A blocked visitor gets no token. Open sockets are closed (4302) before the response.
+  /// A blocked visitor gets no token. Before the response, open sockets are closed (4302) and the
+  /// visitor's conversations too.
   func blockVisitor(_ call: Call) async throws(Problem) -> APIResponse {
     try await setBlocked(call, true)
   }
@@ -29,7 +31,21 @@ extension VisitorRoutes {
     _ = try call.request.jsonObject()
     _ = try await api.database.run(
       Visitor.setBlocked(call.id, isBlocked, by: call.actor, now: call.request.now))
+    if isBlocked { try await closeConversations(of: call.id, call) }
     return try await showVisitor(call)
+  }
+
+  private func closeConversations(of visitor: Identifier, _ call: Call) async throws(Problem) {
+    while true {
+      let closed = try await api.database.run(
+        BlockedVisitor.close(visitor, of: call.workspace))
+      for session in closed {
+        api.sessions.changed(session: session, of: call.workspace)
+        api.sessions.happened(
+          WorkspaceNews(workspace: call.workspace, session: session, kind: .closed))
+      }
+      if Int64(closed.count) < BlockedVisitor.closedMax { return }
+    }
   }
 
   /// All stored data of a visitor, as a file.

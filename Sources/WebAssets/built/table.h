@@ -46,58 +46,58 @@ static const unsigned char brotli_4[] = {
 #embed "pads-790cbce49a.svg.br"
 };
 static const unsigned char plain_5[] = {
-#embed "widget-ar-2a31d074d5.js"
+#embed "widget-ar-32bf76f73b.js"
 };
 static const unsigned char gzip_5[] = {
-#embed "widget-ar-2a31d074d5.js.gz"
+#embed "widget-ar-32bf76f73b.js.gz"
 };
 static const unsigned char brotli_5[] = {
-#embed "widget-ar-2a31d074d5.js.br"
+#embed "widget-ar-32bf76f73b.js.br"
 };
 static const unsigned char plain_6[] = {
-#embed "widget-de-6c68d9e52e.js"
+#embed "widget-de-240c14d9ac.js"
 };
 static const unsigned char gzip_6[] = {
-#embed "widget-de-6c68d9e52e.js.gz"
+#embed "widget-de-240c14d9ac.js.gz"
 };
 static const unsigned char brotli_6[] = {
-#embed "widget-de-6c68d9e52e.js.br"
+#embed "widget-de-240c14d9ac.js.br"
 };
 static const unsigned char plain_7[] = {
-#embed "widget-en-4ef65dda45.js"
+#embed "widget-en-f4e076a660.js"
 };
 static const unsigned char gzip_7[] = {
-#embed "widget-en-4ef65dda45.js.gz"
+#embed "widget-en-f4e076a660.js.gz"
 };
 static const unsigned char brotli_7[] = {
-#embed "widget-en-4ef65dda45.js.br"
+#embed "widget-en-f4e076a660.js.br"
 };
 static const unsigned char plain_8[] = {
-#embed "widget-es-2412a73ea4.js"
+#embed "widget-es-dca42ddddf.js"
 };
 static const unsigned char gzip_8[] = {
-#embed "widget-es-2412a73ea4.js.gz"
+#embed "widget-es-dca42ddddf.js.gz"
 };
 static const unsigned char brotli_8[] = {
-#embed "widget-es-2412a73ea4.js.br"
+#embed "widget-es-dca42ddddf.js.br"
 };
 static const unsigned char plain_9[] = {
-#embed "widget-ja-f616291311.js"
+#embed "widget-ja-f07b7dbca8.js"
 };
 static const unsigned char gzip_9[] = {
-#embed "widget-ja-f616291311.js.gz"
+#embed "widget-ja-f07b7dbca8.js.gz"
 };
 static const unsigned char brotli_9[] = {
-#embed "widget-ja-f616291311.js.br"
+#embed "widget-ja-f07b7dbca8.js.br"
 };
 static const unsigned char plain_10[] = {
-#embed "widget-th-1a41234684.js"
+#embed "widget-th-e102fabe2c.js"
 };
 static const unsigned char gzip_10[] = {
-#embed "widget-th-1a41234684.js.gz"
+#embed "widget-th-e102fabe2c.js.gz"
 };
 static const unsigned char brotli_10[] = {
-#embed "widget-th-1a41234684.js.br"
+#embed "widget-th-e102fabe2c.js.br"
 };
 static const unsigned char plain_11[] = {
 #embed "qr-code-27b29e7d37.js"
@@ -109,22 +109,22 @@ static const unsigned char brotli_11[] = {
 #embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-a89c3be2f3.js"
+#embed "widget-app-81ae718411.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-a89c3be2f3.js.gz"
+#embed "widget-app-81ae718411.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-a89c3be2f3.js.br"
+#embed "widget-app-81ae718411.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-a89c3be2f3.js.map"
+#embed "widget-app-81ae718411.js.map"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-a89c3be2f3.js.map.gz"
+#embed "widget-app-81ae718411.js.map.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-a89c3be2f3.js.map.br"
+#embed "widget-app-81ae718411.js.map.br"
 };
 static const unsigned char plain_14[] = {
 #embed "widget.js"
@@ -136,13 +136,13 @@ static const unsigned char brotli_14[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_15[] = {
-#embed "widget-3e7ad295c9.js.map"
+#embed "widget-d5dd844cff.js.map"
 };
 static const unsigned char gzip_15[] = {
-#embed "widget-3e7ad295c9.js.map.gz"
+#embed "widget-d5dd844cff.js.map.gz"
 };
 static const unsigned char brotli_15[] = {
-#embed "widget-3e7ad295c9.js.map.br"
+#embed "widget-d5dd844cff.js.map.br"
 };
 static const unsigned char plain_16[] = {
 #embed "widget.d.ts"
@@ -190,22 +190,22 @@ static const unsigned char brotli_20[] = {
 #embed "console-666f956f85.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-a1eb664e55.js"
+#embed "console-c10e0b963c.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-a1eb664e55.js.gz"
+#embed "console-c10e0b963c.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-a1eb664e55.js.br"
+#embed "console-c10e0b963c.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-a1eb664e55.js.map"
+#embed "console-c10e0b963c.js.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-a1eb664e55.js.map.gz"
+#embed "console-c10e0b963c.js.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-a1eb664e55.js.map.br"
+#embed "console-c10e0b963c.js.map.br"
 };
 static const unsigned char plain_23[] = {
 #embed "console.html"
@@ -253,27 +253,27 @@ static const chirrup_asset assets[] = {
      "/assets/pads.svg",
      "image/svg+xml",
      FORM(plain_4), FORM(gzip_4), FORM(brotli_4)},
-    {"/assets/widget-ar-2a31d074d5.js",
+    {"/assets/widget-ar-32bf76f73b.js",
      "/assets/widget-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_5), FORM(gzip_5), FORM(brotli_5)},
-    {"/assets/widget-de-6c68d9e52e.js",
+    {"/assets/widget-de-240c14d9ac.js",
      "/assets/widget-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
-    {"/assets/widget-en-4ef65dda45.js",
+    {"/assets/widget-en-f4e076a660.js",
      "/assets/widget-en.js",
      "text/javascript; charset=utf-8",
      FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
-    {"/assets/widget-es-2412a73ea4.js",
+    {"/assets/widget-es-dca42ddddf.js",
      "/assets/widget-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_8), FORM(gzip_8), FORM(brotli_8)},
-    {"/assets/widget-ja-f616291311.js",
+    {"/assets/widget-ja-f07b7dbca8.js",
      "/assets/widget-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_9), FORM(gzip_9), FORM(brotli_9)},
-    {"/assets/widget-th-1a41234684.js",
+    {"/assets/widget-th-e102fabe2c.js",
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
@@ -281,11 +281,11 @@ static const chirrup_asset assets[] = {
      "/assets/qr-code.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-a89c3be2f3.js",
+    {"/assets/widget-app-81ae718411.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-a89c3be2f3.js.map",
+    {"/assets/widget-app-81ae718411.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
@@ -293,7 +293,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
-    {"/assets/widget-3e7ad295c9.js.map",
+    {"/assets/widget-d5dd844cff.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
@@ -317,11 +317,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-a1eb664e55.js",
+    {"/assets/console-c10e0b963c.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-a1eb664e55.js.map",
+    {"/assets/console-c10e0b963c.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},

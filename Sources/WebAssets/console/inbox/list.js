@@ -48,8 +48,9 @@ export class List {
    * @param {import('./inbox.js').Inbox} inbox
    * @param {{open: (id: string) => void, take: (id: string) => void, live: () => boolean,
    *   lostAt: () => number, current: () => string, typing: (id: string) => string,
-   *   search: () => void, changed: () => void}} on `take` opens a conversation to answer; `lostAt`
-   *   is when the connection was lost, or 0; `typing` returns the text that the visitor is typing
+   *   doing: (id: string) => string, moved: () => void, search: () => void, changed: () => void}} on `take` opens a conversation to answer; `lostAt`
+   *   is when the connection was lost, or 0; `typing` returns the text that the visitor is typing, `doing` that they
+   *   are not there; `moved` is called when other rows are in view
    * @param {Element} foot
    */
   constructor(inbox, on, foot) {
@@ -173,6 +174,9 @@ export class List {
     if (next) this.#on.open(next);
   }
 
+  /** The ids of the rows in view, in order. */
+  get inView() { return this.#rows.inView; }
+
   /** @param {string} id */
   reveal(id) { this.#rows.reveal(id); }
 
@@ -215,6 +219,7 @@ export class List {
   /** Runs in each frame of scrolling, so it makes only the rows that come into view. */
   #scrolled(only = true) {
     this.#rows.render((section, index) => this.#model(section, index, this.#shown), only);
+    this.#on.moved();
     this.#pin();
     for (const section of this.#rows.sections) {
       if (section.hasMore && this.#rows.nearEnd(section)) this.#inbox.more(section.name);
@@ -243,6 +248,7 @@ export class List {
       on: this.#on.current() === id,
       first: !current && id === this.#first,
       typing: this.#on.typing(id),
+      doing: this.#on.doing(id),
     });
   }
 

@@ -31,6 +31,9 @@ export class Presence {
   /** @param {string} session */
   of(session) { return this.#sessions.get(session) ?? { online: null, viewers: new Map() }; }
 
+  /** @param {string} session of which no presence is received any more */
+  forget(session) { this.#sessions.delete(session); }
+
   /**
    * Reports the conversation that this operator views.
    * @param {string} session '' for none

@@ -113,6 +113,14 @@ export class Rows {
     return wanted;
   }
 
+  /** The ids of the rows in view, in order, at the last drawing. */
+  get inView() {
+    const { top: from, end: to } = this.#seen;
+    return [...this.#wanted()].filter(([, { index, top }]) => (
+      index >= 0 && top + this.size.row > from && top < to
+    )).map(([id]) => id);
+  }
+
   /** The section at the upper edge, for the heading that sticks there. Reads no layout. */
   get above() {
     let top = 0;

@@ -170,7 +170,7 @@ const looks = (form, known) => [
   }),
   toggle(form, 'queue.show_position', {
     label: 'Show the position in the queue',
-    hint: 'With an estimated waiting time',
+    hint: 'During business hours while an operator is available, with an estimated wait',
   }),
   toggle(form, 'widget.preview', {
     label: 'Show operators what visitors type',

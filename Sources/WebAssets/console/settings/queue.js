@@ -74,7 +74,7 @@ export async function open(context) {
         }),
         toggle(form, 'queue.show_position', {
           label: 'Show visitors their position in the queue',
-          hint: 'During business hours while an operator is available, with an estimated waiting time',
+          hint: 'During business hours while an operator is available, with an estimated wait',
         }),
       ],
     }),

@@ -4,6 +4,7 @@
 import { el } from '../../shared/dom.js';
 import { Outbox } from '../../shared/outbox.js';
 import { Command, Event, Fault } from '../../shared/protocol.js';
+import { Activity, doing } from '../inbox/activity.js';
 import { Inbox, nameOf } from '../inbox/inbox.js';
 import { List } from '../inbox/list.js';
 import { Presence } from '../inbox/presence.js';
@@ -52,6 +53,8 @@ export class App {
     this.outbox = this.#makeOutbox();
     this.inbox = new Inbox(this.me, this.changed);
     this.presence = new Presence(this.link, this.me);
+    /** @type {Activity} */
+    this.activity = this.#makeActivity();
     /** @type {VisitorPanel} */
     this.visitor = new VisitorPanel({
       changed: this.changed,
@@ -138,6 +141,17 @@ export class App {
     });
   }
 
+  #makeActivity() {
+    const { link, presence, inbox, changed } = this;
+    return new Activity({
+      link,
+      presence,
+      rows: () => this.list.inView.flatMap((id) => inbox.rows.get(id) ?? []),
+      current: () => this.pane.id,
+      changed,
+    });
+  }
+
   #makeList() {
     const { inbox, link, pane, search, state, changed } = this;
     return new List(
@@ -148,7 +162,9 @@ export class App {
         live: () => state.live,
         lostAt: () => link.lostAt,
         current: () => pane.id,
-        typing: (id) => pane.typing(id),
+        typing: (id) => pane.typing(id) || this.activity.typing(id),
+        doing: (id) => doing(inbox.rows.get(id), this.presence.of(id).online),
+        moved: () => this.activity.touch(),
         search: () => search.open(),
         changed,
       },
@@ -235,6 +251,7 @@ export class App {
   #opened() {
     this.link.request({ type: Command.watch, inbox: true });
     this.presence.renewed();
+    this.activity.renewed();
     this.profile.announce();
     this.inbox.load();
     this.pane.opened();
@@ -246,6 +263,7 @@ export class App {
     if (frame.type === Event.inbox) this.inbox.receive(frame);
     else if (frame.type === Event.presence) { this.presence.receive(frame); this.changed(); }
     else if (frame.session === this.pane.id) this.pane.talk?.frame(frame);
+    else this.activity.receive(frame);
   }
 
   /**
@@ -432,6 +450,7 @@ export class App {
     if (this.#isOver) return;
     this.#isOver = true;
     for (const timer of this.#timers) clearInterval(timer);
+    this.activity.end();
     this.link.stop();
     this.outbox.close();
     this.#controls.abort();

@@ -66,15 +66,15 @@ export class Head {
   /**
    * @param {{name: string, title: string, page: string, status: string | undefined,
    *   assignee: Named | null | undefined, mine: boolean, viewers: Person[],
-   *   online: boolean?}} now
+   *   doing: string}} now `doing` is set if the visitor is not there
    */
-  render({ name, title, page, status, assignee, mine, viewers, online }) {
-    const sign = JSON.stringify([name, title, page, status, assignee, mine, viewers, online]);
+  render({ name, title, page, status, assignee, mine, viewers, doing }) {
+    const sign = JSON.stringify([name, title, page, status, assignee, mine, viewers, doing]);
     if (sign === this.#sign) return;
     this.#sign = sign;
     this.name.textContent = name;
     this.title.render(title, !!status);
-    this.place.textContent = online === false ? `${page} · left the page`.replace(/^ · /, '') : page;
+    this.place.textContent = [page, doing].filter(Boolean).join(' · ');
     this.place.hidden = !this.place.textContent;
     this.chip.textContent = status === 'closed'
       ? 'Closed'

@@ -7,6 +7,7 @@ import { Actions } from './actions.js';
 import { extra } from './cards.js';
 import { Composer } from './composer.js';
 import { Head } from './head.js';
+import { doing } from '../inbox/activity.js';
 import { nameOf, pathOf } from '../inbox/inbox.js';
 import { eventLine, hint, nothing, opened, preview } from './lines.js';
 import { LogView } from './log-view.js';
@@ -318,7 +319,7 @@ export class Pane {
       assignee,
       mine: assignee?.id === this.#on.me().id,
       viewers: [...this.#viewers().values()],
-      online: this.#on.presence.of(this.id).online,
+      doing: doing(this.#row, this.#on.presence.of(this.id).online),
     });
     this.composer.root.hidden = status === 'closed';
     if (status === 'closed') this.composer.emoji.close();
