@@ -30,8 +30,8 @@ prepare() {
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
     strace valgrind binutils mmdebstrap buildah testssl.sh sslscan nginx-light haproxy faketime dpkg-dev \
     debhelper help2man lintian
-  resolve_swift_packages && install_python_packages && install_chromium && install_node && unpack_glewlwyd &&
-    unpack_promtool
+  resolve_swift_packages && install_python_packages && install_chromium && install_firefox && install_node &&
+    unpack_glewlwyd && unpack_promtool
 }
 
 # An identity provider for Tests/EndToEnd/oidc.sh. It is unpacked and not installed: its installation would create a
@@ -68,6 +68,11 @@ install_chromium() {
   else
     .venv/bin/playwright install --with-deps chromium
   fi
+}
+
+# Debian's package. Where there is none, Tests/EndToEnd/firefox.sh uses an installed Firefox or is skipped.
+install_firefox() {
+  ! apt-cache show firefox-esr >/dev/null 2>&1 || install_packages firefox-esr
 }
 
 # Playwright's node, for machines whose own has no WebSocket client.

@@ -68,11 +68,11 @@ class Watch:
 
 
 class Widget:
-    def __init__(self, page: Page, base: str) -> None:
+    def __init__(self, page: Page, base: str, path="/demo") -> None:
         self.page = page
         self.sockets: list[str] = []
         page.on("websocket", lambda socket: self.sockets.append(socket.url))
-        page.goto(f"{base}/demo")
+        page.goto(base + path)
         self.launcher = page.locator("chirrup-chat .launcher")
         self.panel = page.get_by_role("dialog")
         self.text = self.panel.get_by_label(EN["message"], exact=True)

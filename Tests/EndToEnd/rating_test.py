@@ -38,7 +38,7 @@ PROBLEMS = """async (whole) => {
   const form = root.querySelector('form');
   const close = panel.querySelector('header button:last-of-type');
   const controls = [...form.querySelectorAll('input, textarea, button'), form.parentNode.parentNode.querySelector(
-    'dialog > button'), close];
+    'dialog > .again'), close];
   const problems = [];
   const name = (it) => it.value || it.title || it.textContent || it.name;
   const inside = ({ left, top, right, bottom }, box) => left >= box.left - 1 && top >= box.top - 1

@@ -79,6 +79,15 @@ class WidgetRun(Run):
                         send = {"type": "send", "ref": 2, "session": session, "id": str(uuid.uuid4())}
                         socket.send(json.dumps({**send, **message}))
 
+    def identity(self, subject: str, name: str, seconds: int = 600) -> str:
+        """A JWT by which the page says who its visitor is."""
+        secret = self.sql("UPDATE workspaces SET identity_secret = 'is_of_the_page' RETURNING identity_secret")
+        part = lambda value: base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=")
+        signed = part({"alg": "HS256", "typ": "JWT"}) + b"." + part(
+            {"sub": subject, "name": name, "exp": int(time.time()) + seconds})
+        seal = base64.urlsafe_b64encode(hmac.digest(secret.encode(), signed, hashlib.sha256)).rstrip(b"=")
+        return (signed + b"." + seal).decode()
+
     def session(self, page: Page) -> str:
         known = page.evaluate(f"JSON.parse(localStorage['chirrup:{self.key}']).session")
         if not known:
@@ -284,13 +293,8 @@ class WidgetRun(Run):
             " chirrup.on(name, (detail) => seen.push([name, detail?.body ?? detail])); }"
         )
         expect(widget.panel).to_be_hidden()
-        secret = self.sql("UPDATE workspaces SET identity_secret = 'is_of_the_page' RETURNING identity_secret")
-        part = lambda value: base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=")
-        signed = part({"alg": "HS256", "typ": "JWT"}) + b"." + part(
-            {"sub": "customer-7", "name": "Noor", "exp": int(time.time()) + 600})
-        seal = base64.urlsafe_b64encode(hmac.digest(secret.encode(), signed, hashlib.sha256)).rstrip(b"=")
         page_of.evaluate("(jwt) => { chirrup.identify(jwt); chirrup.setAttributes({ plan: 'pro' }); }",
-                         (signed + b"." + seal).decode())
+                         self.identity("customer-7", "Noor"))
         page_of.evaluate("chirrup.open()")
         expect(widget.text).to_be_focused()
         widget.say("who am I")

@@ -3,10 +3,13 @@
  * ignores types and fields that it does not know.
  */
 
-/** The words of a text, as the type of `names` in protocol.js. */
+/** The words of a text. */
 type Words<S extends string> = S extends `${infer Line}\n${infer Rest}` ? Words<Line> | Words<Rest>
   : S extends `${infer Word} ${infer Rest}` ? Words<Word> | Words<Rest>
   : S extends '' ? never : S;
+
+/** An object in which each of the words is its own value. */
+type Names<List extends string> = { readonly [Name in Words<List>]: Name };
 
 /** An operator or a workspace, by id and name. */
 interface Named {

@@ -8,6 +8,11 @@ interface Element {
   checkVisibility?(): boolean;
 }
 
+interface HTMLElement {
+  popover?: string | null;
+  showPopover?(): void;
+}
+
 interface Array<T> {
   findLastIndex(predicate: (value: T, index: number) => boolean): number;
   /** `filter(Boolean)` leaves the falsy values out. */

@@ -10,6 +10,7 @@ import { title, tone } from './panel/notice.js';
 import { panel } from './panel/panel.js';
 import { Screen } from './screen.js';
 import { Session } from './session.js';
+import { tab } from './tab.js';
 import { Visitor } from './visitor.js';
 import { language, say, speak } from './words.js';
 
@@ -42,6 +43,7 @@ export class App {
   isMuted;
   #prefix;
   #origin;
+  #timer = setInterval(() => this.screen.status(), SECOND);
   #phone = matchMedia('(max-width:480px),(max-height:480px)');
 
   /** @param {Place} place */
@@ -54,11 +56,18 @@ export class App {
     this.#origin = origin;
     this.#prefix = `chirrup:${workspace}:`;
     this.isMuted = !!store.get(`${this.#prefix}muted`);
-    this.visitor = new Visitor(origin, workspace, given);
+    this.visitor = new Visitor(origin, workspace, given, (error) => this.#fail(
+      error,
+      'not_identified',
+    ));
+    const draft = `${this.#prefix}draft`;
     this.view = panel({
+      draft: tab.get(draft),
+      drafted: (text) => tab.set(draft, text),
       closed: () => this.#left(),
       send: (text) => this.send(text),
       typed: (text) => this.#typed(text),
+      toEnd: () => this.#toEnd(),
       transcript: () => this.#transcript(),
       renew: () => this.renew(),
       mute: () => this.#mute(),
@@ -81,6 +90,7 @@ export class App {
     });
     this.screen = new Screen(this);
     root.prepend(this.view.root, this.screen.teaser);
+    host.addEventListener('placed', () => this.#placed());
   }
 
   get #isOpen() { return this.view.root.open; }
@@ -111,6 +121,11 @@ export class App {
     const isTaken = this.session.send(text, payload);
     if (isTaken) this.screen.thread.toEnd();
     return isTaken;
+  }
+
+  #toEnd() {
+    this.screen.thread.toEnd();
+    this.view.text.focus(); // the button that had the focus goes
   }
 
   renew() {
@@ -167,14 +182,35 @@ export class App {
   }
 
   open() {
-    const { view, visitor, session } = this;
+    const { visitor, session } = this;
     if (this.#isOpen) return;
     // the conversation of a new visitor begins with their first message
-    if (visitor.identity) session.link.start();
+    if (visitor.identity || this.given.identity) session.link.start();
     if (!this.config.workspace) this.configure();
-    if (this.#phone.matches) view.root.showModal(); else view.root.show();
-    (this.#phone.matches ? view.log : view.text).focus();
+    this.#show();
     this.#moved();
+  }
+
+  /**
+   * Below a modal dialog of the page the launcher is inert and takes no focus; as a modal dialog
+   * the panel is above it. Outside of the document it is only marked as open, until it is placed.
+   */
+  #show() {
+    const { root: dialog, log, text } = this.view;
+    const isFull = this.#phone.matches;
+    this.launcher.focus();
+    if (this.root.activeElement && !isFull) dialog.show();
+    else {
+      dialog.toggleAttribute('open', !this.host.isConnected);
+      if (!dialog.open) dialog.showModal();
+    }
+    (isFull ? log : text).focus();
+  }
+
+  /** The page has replaced the document, and the loader has placed the widget anew. */
+  #placed() {
+    if (this.#isOpen && this.#phone.matches) this.#show();
+    this.screen.moved();
   }
 
   close() { this.view.root.close(); }
@@ -189,16 +225,14 @@ export class App {
 
   #moved() {
     const isOpen = this.#isOpen;
-    try { sessionStorage[`${this.#prefix}open`] = isOpen || ''; } catch { /* blocked */ }
+    tab.set(`${this.#prefix}open`, isOpen ? '1' : '');
     this.screen.moved();
     this.emit(isOpen ? 'open' : 'close');
     this.screen.changed();
   }
 
   /** Whether the panel was open on the previous page of this tab. */
-  get wasOpen() {
-    try { return !!sessionStorage[`${this.#prefix}open`]; } catch { return false; }
-  }
+  get wasOpen() { return !!tab.get(`${this.#prefix}open`); }
 
   async configure() {
     try { this.config = await this.visitor.config(); } catch (error) {
@@ -224,49 +258,48 @@ export class App {
     this.spoken();
   }
 
+  /** @param {string} jwt */
+  identify(jwt) { return this.#set({ identity: jwt }); }
+
+  /** @param {Attributes} attributes */
+  setAttributes(attributes) { return this.#set({ attributes }); }
+
   /** @param {Pick<Given, 'identity' | 'attributes'>} given */
-  async set(given) {
+  async #set(given) {
     Object.assign(this.given, given);
+    if (!this.#isOpen && !this.visitor.identity?.token) return; // the first token request has it
     try { await this.session.introduce(); } catch (error) { this.#fail(error, 'not_identified'); }
+  }
+
+  /**
+   * @param {string} name
+   * @param {(detail: unknown) => void} fn
+   */
+  on(name, fn) {
+    this.host.addEventListener(name, (event) => fn(/** @type {CustomEvent} */ (event).detail));
+  }
+
+  destroy() {
+    clearInterval(this.#timer);
+    this.session.close();
+    title(0);
   }
 }
 
-/** @param {Place} place */
+/**
+ * Returns the page's API.
+ * @param {Place} place
+ */
 export async function start(place) {
-  const { host, origin, given } = place;
+  const { origin, given, launcher } = place;
   await speak(origin, given.locale || document.documentElement.lang || navigator.language);
   const app = new App(place);
   const { screen, session } = app;
-  place.launcher.onclick = () => app.toggle();
+  launcher.onclick = () => app.toggle();
   addEventListener('online', () => session.link.nudge());
   document.addEventListener('visibilitychange', () => { session.link.nudge(); screen.changed(); });
-  const timer = setInterval(() => screen.status(), SECOND);
   app.spoken();
   if (app.visitor.identity?.talk) { session.link.start(); app.configure(); }
   if (app.wasOpen) app.open();
-  return {
-    open: () => app.open(),
-    close: () => app.close(),
-    toggle: () => app.toggle(),
-    /** @param {string} jwt */
-    identify: (jwt) => app.set({ identity: jwt }),
-    /** @param {Attributes} attributes */
-    setAttributes: (attributes) => app.set({ attributes }),
-    /** @param {string} locale */
-    setLocale: (locale) => app.setLocale(locale),
-    /**
-     * @param {string} name
-     * @param {(detail: unknown) => void} fn
-     */
-    on(name, fn) {
-      host.addEventListener(name, (event) => fn(/** @type {CustomEvent} */ (event).detail));
-    },
-    destroy() {
-      Reflect.deleteProperty(window, 'chirrup');
-      clearInterval(timer);
-      session.close();
-      title(0);
-      host.remove();
-    },
-  };
+  return app;
 }

@@ -5,7 +5,7 @@ import { el, icon, linked } from '../shared/dom.js';
 import { Fault, Kind } from '../shared/protocol.js';
 import { Thread, face } from '../shared/thread.js';
 import { title } from './panel/notice.js';
-import { menu, quickReplies, richContent } from './panel/rich-content.js';
+import { list, menu, quickReplies, richContent } from './panel/rich-content.js';
 import { swift } from './panel/panel.js';
 import { lead, minutes, queue, writer } from './panel/pieces.js';
 import { statusLine } from './panel/status.js';
@@ -16,6 +16,7 @@ const NOTICE = 300_000; // ms, at most, for which the end of a resting conversat
 
 /** @typedef {import('./words.js').Word} Word */
 /** @typedef {import('../shared/outbox.js').Item} Item */
+/** @typedef {import('../shared/thread.js').Say} Say */
 
 /** @typedef {{key: string, draw: 'lead'} & Greeting} LeadPiece */
 /** @typedef {{key: string, draw: 'queue'} & QueuePlace} QueuePiece */
@@ -33,8 +34,21 @@ const EDITABLE = [Fault.rejected, Fault.too_large, Fault.id_conflict];
  * @type {Record<string, Word>}
  */
 const EVENTS = {
-  claimed: 'joined', assigned: 'joined', closed: 'closed', rated: 'thanks',
+  claimed: 'joined', assigned: 'joined', closed: 'closed', rated: 'thanks', handover: 'asked',
 };
+
+/** The words of a teaser, as many as fit into its lines; the style cuts a text without spaces. */
+const TEASER = /^(.{70}\S*)\s.*$/s;
+
+/**
+ * The text of a bubble, none if cards show it.
+ * @param {Say} model
+ */
+function text({ body, payload, kind }) {
+  if (kind === Kind.text) return linked(body);
+  if (list(payload?.cards)[0] || payload?.title) return '';
+  return linked(kind === Kind.buttons && payload?.text || body);
+}
 
 export class Screen {
   /** Whether the form before the chat was sent. */
@@ -65,7 +79,7 @@ export class Screen {
       failed: (model) => this.#failed(model),
       older: () => session.talk?.older(),
       lead: () => this.#lead(),
-      text: ({ body, payload, kind }) => linked(kind === Kind.buttons && payload?.text || body),
+      text,
       extra: ({ payload, out, key }) => payload && !out && richContent(payload, this.#reply(key)),
       tail: () => this.#tail(),
       draw: (model) => this.#piece(model),
@@ -116,6 +130,7 @@ export class Screen {
     this.#forms();
     this.#head();
     if (this.#isSeen && this.thread.atEnd) talk?.marks.confirm('read', talk.head);
+    view.news.hidden = !count || this.thread.atEnd;
     this.#launch(count);
     this.teaser.hidden ||= this.#badge.hidden;
     this.#report(count);
@@ -287,9 +302,10 @@ export class Screen {
    * @param {Entry} entry
    */
   tease({ sender, body }) {
+    const words = body.replace(TEASER, '$1 …');
     this.teaser.replaceChildren(
       face(sender),
-      el('p', { dir: 'auto' }, el('b', {}, sender.name), ' ', body),
+      el('p', { dir: 'auto' }, el('b', {}, sender.name), ' ', words),
     );
     this.teaser.hidden = false;
     addEventListener('click', () => { this.teaser.hidden = true; }, { once: true });

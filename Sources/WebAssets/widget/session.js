@@ -150,9 +150,8 @@ export class Session {
     return true;
   }
 
-  /** Sends the identity and attributes of the page. The first token request has them anyway. */
+  /** Sends the identity and attributes of the page. */
   async introduce() {
-    if (!this.#visitor.identity?.token) return;
     this.link.stop();
     await this.#visitor.token(true, '', true);
     this.link.start();

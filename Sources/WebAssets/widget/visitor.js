@@ -16,6 +16,7 @@ export class Visitor {
   #origin;
   #workspace;
   #given;
+  #refused;
   #key;
   #used = '';
   /** @type {Identity?} */
@@ -25,11 +26,13 @@ export class Visitor {
    * @param {string} origin of the gateway
    * @param {string} workspace its public key
    * @param {import('./app.js').Given} given by the page
+   * @param {(error: unknown) => void} refused is called if the gateway refuses the page's identity
    */
-  constructor(origin, workspace, given) {
+  constructor(origin, workspace, given, refused) {
     this.#origin = origin;
     this.#workspace = workspace;
     this.#given = given;
+    this.#refused = refused;
     this.#key = `chirrup:${workspace}`;
   }
 
@@ -61,14 +64,15 @@ export class Visitor {
       const usable = known && Date.parse(known.expires_at) - Date.now() > SPARE && !(
         renew && known.token === this.#used
       );
-      if (!usable || fresh || again) await this.#fetch(known, fresh);
+      if (!usable || fresh || again || this.#given.identity) await this.#fetch(known, fresh);
       return this.#used = this.identity?.token ?? '';
     };
     return navigator.locks?.request(this.#key, work) ?? work();
   }
 
   /**
-   * One request below /api/v1/widget/. Rejects unless the status is 2xx.
+   * One request below /api/v1/widget/. Rejects unless the status is 2xx, with the problem's type as
+   * `reason`.
    * @param {string} path
    * @param {{method?: string, body?: object, token?: string}} options
    */
@@ -79,7 +83,9 @@ export class Visitor {
       body: body && new Blob([JSON.stringify(body)], { type: 'application/json' }),
     });
     if (response.ok) return response;
-    throw Object.assign(Error(response.statusText), {
+    const { type, detail } = await response.json().catch(() => ({}));
+    throw Object.assign(Error(detail ?? response.statusText), {
+      reason: type?.split(':').pop(),
       final: /40[034]/.test(`${response.status}`),
     });
   }
@@ -99,14 +105,17 @@ export class Visitor {
   }
 
   /**
-   * Gets a token and stores it.
+   * Gets a token and stores it. The page's identity is sent once: then the refresh secret stands
+   * for the visitor, also when the identity has expired. A refused one is omitted from then on.
    * @param {Identity?} known
    * @param {boolean=} fresh
+   * @returns {Promise<void>}
    */
   async #fetch(known, fresh) {
     const { identity, attributes } = this.#given;
-    const answer = await this.request('token', {
-      body: {
+    let answer;
+    try {
+      answer = await this.request('token', { body: {
         workspace: this.#workspace,
         refresh: known?.refresh,
         session: fresh ? undefined : known?.session,
@@ -121,8 +130,14 @@ export class Visitor {
           timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
           user_agent: navigator.userAgent,
         },
-      },
-    });
+      } });
+    } catch (error) {
+      const { reason } = /** @type {{reason?: string}} */ (error);
+      if (!identity || reason !== 'bad_identity') throw error;
+      this.#refused(error);
+    }
+    if (this.#given.identity === identity) this.#given.identity = undefined;
+    if (!answer) return this.#fetch(known, fresh);
     store.set(this.#key, { ...await answer.json(), talk: true });
   }
 }

@@ -27,6 +27,8 @@ export default {
   away: 'Abwesend. Wir antworten später',
   opens: 'Zurück am {}',
   joined: '{} ist dem Gespräch beigetreten',
+  asked: 'Unser Team wurde benachrichtigt',
+  news: 'Neue Nachricht',
   typing: '{} schreibt',
   full: 'Zu viele ungesendete Nachrichten. Warten Sie, oder löschen Sie einige.',
   too_large: 'Die Nachricht ist zu lang (höchstens 16 KB). Kürzen Sie sie.',

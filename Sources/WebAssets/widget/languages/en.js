@@ -27,6 +27,8 @@ export default {
   away: 'Away. We will reply later',
   opens: 'Back on {}',
   joined: '{} joined the conversation',
+  asked: 'Our team has been notified',
+  news: 'New message',
   typing: '{} is typing',
   full: 'Too many unsent messages. Wait, or delete some.',
   too_large: 'Message too long (limit: 16 KB). Shorten it.',

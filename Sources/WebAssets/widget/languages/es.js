@@ -27,6 +27,8 @@ export default {
   away: 'Ausentes. Responderemos más tarde',
   opens: 'Volvemos el {}',
   joined: '{} se ha unido a la conversación',
+  asked: 'Hemos avisado a nuestro equipo',
+  news: 'Mensaje nuevo',
   typing: '{} está escribiendo',
   full: 'Hay demasiados mensajes sin enviar. Espere o elimine algunos.',
   too_large: 'El mensaje es demasiado largo (máximo: 16 KB). Acórtelo.',

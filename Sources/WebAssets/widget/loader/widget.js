@@ -1,6 +1,8 @@
 // The script that a site embeds. It draws the launcher in a shadow root and nothing else. The chat
 // is loaded when somebody opens it, or when the visitor has a conversation already.
 
+import { keep } from './place.js';
+
 (() => {
   /** @typedef {Record<string, (...args: unknown[]) => unknown>} Calls methods of the page's API */
   const script = /** @type {HTMLScriptElement} */ (document.currentScript);
@@ -16,10 +18,7 @@
   let begin;
   /** @type {Promise<void>?} */
   let loading = null;
-  /**
-   * The chat. Earlier calls wait for it.
-   * @type {Promise<Calls>}
-   */
+  /** @type {Promise<Calls>} The chat. Earlier calls wait for it. */
   const chat = new Promise((done) => { begin = done; });
 
   /**
@@ -52,7 +51,11 @@
     chirrup[name] = (...args) => {
       if (args[0] === 'ready') return /** @type {() => void} */ (args[1])();
       if (name === 'open' || name === 'toggle') load();
-      if (name === 'destroy') host.remove();
+      if (name === 'destroy') {
+        Reflect.deleteProperty(window, 'chirrup');
+        release();
+        if (!loading) return;
+      }
       return chat.then((it) => it[name](...args));
     };
   }
@@ -63,7 +66,7 @@
   launcher.onclick = chirrup.open;
   launcher.onpointerenter = launcher.onfocus = load;
   root.append(launcher);
-  (document.body ?? document.documentElement).append(host);
+  const release = keep(host);
   for (const [name, ...rest] of early ?? []) chirrup[name](...rest);
   // the panel was open, or there is a conversation; else loading waits for a click
   try {

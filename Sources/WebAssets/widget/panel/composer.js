@@ -5,11 +5,16 @@ import { say } from '../words.js';
 
 const HEIGHT_MAX = 120; // px; a longer text scrolls
 
-/** @param {{send: (text: string) => boolean, typed: (text: string) => void}} on */
+/**
+ * @param {{send: (text: string) => boolean, typed: (text: string) => void, draft: string,
+ *   drafted: (text: string) => void}} on `draft` is in the field at first, `drafted` is called with
+ *   each change of the field
+ */
 export function composer(on) {
   const text = el('textarea', { rows: 1, dir: 'auto', input, keydown });
   const send = el('button.icon-button.send', { click: submit }, icon('up'));
   const root = el('div.compose', {}, text, send);
+  text.value = on.draft;
 
   function speak() {
     send.ariaLabel = send.title = say('send');
@@ -26,6 +31,7 @@ export function composer(on) {
     text.style.height = 'auto';
     text.style.height = `${Math.min(text.scrollHeight, HEIGHT_MAX)}px`;
     send.disabled = !text.value.trim();
+    on.drafted(text.value);
   }
 
   function input() { fit(); on.typed(text.value); }

@@ -23,7 +23,8 @@ const tool = (name, click) => el('button.icon-button', { click }, icon(name));
 
 /**
  * @param {{closed: () => void, send: (text: string) => boolean, typed: (text: string) => void,
- *   transcript: () => void, renew: () => void, mute: () => void}} on
+ *   draft: string, drafted: (text: string) => void, toEnd: () => void, transcript: () => void,
+ *   renew: () => void, mute: () => void}} on
  */
 export function panel(on) {
   const name = el('h2', { id: 'name' });
@@ -33,6 +34,7 @@ export function panel(on) {
   const transcript = tool('save', on.transcript);
   const close = tool('x', () => { root.close(); });
   const log = el('div.log', { role: 'log', tabindex: 0 });
+  const news = el('button.news', { hidden: true, click: on.toEnd });
   const line = el('p.status', { role: 'status', hidden: true });
   const { root: form, text, fit, speak: speakComposer, write } = composer(on);
   const again = el('button.again', { click: on.renew });
@@ -43,6 +45,7 @@ export function panel(on) {
     { 'aria-labelledby': 'name', keydown, close: on.closed },
     el('header.head', {}, mark, el('div.who', {}, name, about), mute, transcript, close),
     log,
+    news,
     page,
     line,
     form,
@@ -57,6 +60,7 @@ export function panel(on) {
     transcript.ariaLabel = transcript.title = say('transcript');
     close.ariaLabel = close.title = say('close');
     log.ariaLabel = say('log');
+    news.replaceChildren(icon('down'), say('news'));
     again.textContent = say('again');
     speakComposer();
     root.lang = language;
@@ -66,10 +70,12 @@ export function panel(on) {
   /** @param {KeyboardEvent} event */
   function keydown(event) {
     event.stopPropagation(); // keeps keys from the page's own shortcuts
-    if (event.key === 'Escape') root.close();
+    if (event.key !== 'Escape') return;
+    event.preventDefault(); // else a dialog of the page would close too
+    root.close();
   }
 
   new ResizeObserver(fit).observe(log);
-  return { speak, write, root, name, about, mark, log, line, text, form, again, page, menu, mute,
-    transcript };
+  return { speak, write, root, name, about, mark, log, news, line, text, form, again, page, menu,
+    mute, transcript };
 }

@@ -43,7 +43,7 @@ const card = (it, choose) => el(
  * @param {Payload} payload
  * @param {Act} choose
  */
-export const richContent = (payload, choose) => payload.cards
+export const richContent = (payload, choose) => list(payload.cards)[0]
   ? el('div.cards', { tabindex: 0 }, list(payload.cards).map((it) => card(it, choose)))
   : (payload.title || payload.buttons) && card(payload, choose);
 
