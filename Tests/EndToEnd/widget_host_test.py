@@ -200,6 +200,12 @@ class HostRun(WidgetRun):
                 self.promise("no z-index of the page covers it")
             page.close()
 
+        for direction, left in (("ltr", 1204), ("rtl", 20)):
+            widget = self.host(f"<script>document.body.dir = '{direction}'</script>")
+            box = widget.launcher.bounding_box()
+            self.promise(f"the corner is that of the body's direction, {direction} {box}", round(box["x"]) == left)
+            widget.page.close()
+
     def modal(self) -> None:
         """A dialog of the page is modal, so all the rest of the document is inert."""
         body = (
