@@ -152,6 +152,9 @@ beside "deletion" ./deletion.sh
 beside "rating" ./rating.sh
 beside "admin" ./admin.sh
 beside "widget" ./widget.sh
+beside "widget, hosts" ./widget_host.sh
+beside "widget, conversation" ./widget_talk.sh
+beside "firefox" ./firefox.sh
 beside "queue" ./queue.sh
 beside "console" ./console.sh
 beside "list" ./list.sh

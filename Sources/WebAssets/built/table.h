@@ -46,58 +46,58 @@ static const unsigned char brotli_4[] = {
 #embed "pads-790cbce49a.svg.br"
 };
 static const unsigned char plain_5[] = {
-#embed "widget-ar-32bf76f73b.js"
+#embed "widget-ar-ac4c90c795.js"
 };
 static const unsigned char gzip_5[] = {
-#embed "widget-ar-32bf76f73b.js.gz"
+#embed "widget-ar-ac4c90c795.js.gz"
 };
 static const unsigned char brotli_5[] = {
-#embed "widget-ar-32bf76f73b.js.br"
+#embed "widget-ar-ac4c90c795.js.br"
 };
 static const unsigned char plain_6[] = {
-#embed "widget-de-240c14d9ac.js"
+#embed "widget-de-e01ead7632.js"
 };
 static const unsigned char gzip_6[] = {
-#embed "widget-de-240c14d9ac.js.gz"
+#embed "widget-de-e01ead7632.js.gz"
 };
 static const unsigned char brotli_6[] = {
-#embed "widget-de-240c14d9ac.js.br"
+#embed "widget-de-e01ead7632.js.br"
 };
 static const unsigned char plain_7[] = {
-#embed "widget-en-f4e076a660.js"
+#embed "widget-en-adf472d9aa.js"
 };
 static const unsigned char gzip_7[] = {
-#embed "widget-en-f4e076a660.js.gz"
+#embed "widget-en-adf472d9aa.js.gz"
 };
 static const unsigned char brotli_7[] = {
-#embed "widget-en-f4e076a660.js.br"
+#embed "widget-en-adf472d9aa.js.br"
 };
 static const unsigned char plain_8[] = {
-#embed "widget-es-dca42ddddf.js"
+#embed "widget-es-aacef23c1a.js"
 };
 static const unsigned char gzip_8[] = {
-#embed "widget-es-dca42ddddf.js.gz"
+#embed "widget-es-aacef23c1a.js.gz"
 };
 static const unsigned char brotli_8[] = {
-#embed "widget-es-dca42ddddf.js.br"
+#embed "widget-es-aacef23c1a.js.br"
 };
 static const unsigned char plain_9[] = {
-#embed "widget-ja-f07b7dbca8.js"
+#embed "widget-ja-6dd8e2935a.js"
 };
 static const unsigned char gzip_9[] = {
-#embed "widget-ja-f07b7dbca8.js.gz"
+#embed "widget-ja-6dd8e2935a.js.gz"
 };
 static const unsigned char brotli_9[] = {
-#embed "widget-ja-f07b7dbca8.js.br"
+#embed "widget-ja-6dd8e2935a.js.br"
 };
 static const unsigned char plain_10[] = {
-#embed "widget-th-e102fabe2c.js"
+#embed "widget-th-7f21d27c41.js"
 };
 static const unsigned char gzip_10[] = {
-#embed "widget-th-e102fabe2c.js.gz"
+#embed "widget-th-7f21d27c41.js.gz"
 };
 static const unsigned char brotli_10[] = {
-#embed "widget-th-e102fabe2c.js.br"
+#embed "widget-th-7f21d27c41.js.br"
 };
 static const unsigned char plain_11[] = {
 #embed "qr-code-27b29e7d37.js"
@@ -109,126 +109,135 @@ static const unsigned char brotli_11[] = {
 #embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-81ae718411.js"
+#embed "widget-forms-ca264bc1c3.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-81ae718411.js.gz"
+#embed "widget-forms-ca264bc1c3.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-81ae718411.js.br"
+#embed "widget-forms-ca264bc1c3.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-81ae718411.js.map"
+#embed "widget-app-49b12998d9.js"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-81ae718411.js.map.gz"
+#embed "widget-app-49b12998d9.js.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-81ae718411.js.map.br"
+#embed "widget-app-49b12998d9.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget.js"
+#embed "widget-app-49b12998d9.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget.js.gz"
+#embed "widget-app-49b12998d9.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget.js.br"
+#embed "widget-app-49b12998d9.js.map.br"
 };
 static const unsigned char plain_15[] = {
-#embed "widget-d5dd844cff.js.map"
+#embed "widget.js"
 };
 static const unsigned char gzip_15[] = {
-#embed "widget-d5dd844cff.js.map.gz"
+#embed "widget.js.gz"
 };
 static const unsigned char brotli_15[] = {
-#embed "widget-d5dd844cff.js.map.br"
+#embed "widget.js.br"
 };
 static const unsigned char plain_16[] = {
-#embed "widget.d.ts"
+#embed "widget-0930db2818.js.map"
 };
 static const unsigned char gzip_16[] = {
-#embed "widget.d.ts.gz"
+#embed "widget-0930db2818.js.map.gz"
 };
 static const unsigned char brotli_16[] = {
-#embed "widget.d.ts.br"
+#embed "widget-0930db2818.js.map.br"
 };
 static const unsigned char plain_17[] = {
-#embed "preview-3800d2800a.css"
+#embed "widget.d.ts"
 };
 static const unsigned char gzip_17[] = {
-#embed "preview-3800d2800a.css.gz"
+#embed "widget.d.ts.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "preview-3800d2800a.css.br"
+#embed "widget.d.ts.br"
 };
 static const unsigned char plain_18[] = {
-#embed "preview-3800d2800a.css.map"
+#embed "preview-3800d2800a.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "preview-3800d2800a.css.map.gz"
+#embed "preview-3800d2800a.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "preview-3800d2800a.css.map.br"
+#embed "preview-3800d2800a.css.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-666f956f85.css"
+#embed "preview-3800d2800a.css.map"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-666f956f85.css.gz"
+#embed "preview-3800d2800a.css.map.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-666f956f85.css.br"
+#embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-666f956f85.css.map"
+#embed "console-15eeda379e.css"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-666f956f85.css.map.gz"
+#embed "console-15eeda379e.css.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-666f956f85.css.map.br"
+#embed "console-15eeda379e.css.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-c10e0b963c.js"
+#embed "console-15eeda379e.css.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-c10e0b963c.js.gz"
+#embed "console-15eeda379e.css.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-c10e0b963c.js.br"
+#embed "console-15eeda379e.css.map.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-c10e0b963c.js.map"
+#embed "console-1c002c1790.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-c10e0b963c.js.map.gz"
+#embed "console-1c002c1790.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-c10e0b963c.js.map.br"
+#embed "console-1c002c1790.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console.html"
+#embed "console-1c002c1790.js.map"
+};
+static const unsigned char gzip_23[] = {
+#embed "console-1c002c1790.js.map.gz"
+};
+static const unsigned char brotli_23[] = {
+#embed "console-1c002c1790.js.map.br"
 };
 static const unsigned char plain_24[] = {
-#embed "demo-ed0069f32a.css"
-};
-static const unsigned char gzip_24[] = {
-#embed "demo-ed0069f32a.css.gz"
-};
-static const unsigned char brotli_24[] = {
-#embed "demo-ed0069f32a.css.br"
+#embed "console.html"
 };
 static const unsigned char plain_25[] = {
-#embed "demo-ed0069f32a.css.map"
+#embed "demo-ed0069f32a.css"
 };
 static const unsigned char gzip_25[] = {
-#embed "demo-ed0069f32a.css.map.gz"
+#embed "demo-ed0069f32a.css.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "demo-ed0069f32a.css.map.br"
+#embed "demo-ed0069f32a.css.br"
 };
 static const unsigned char plain_26[] = {
+#embed "demo-ed0069f32a.css.map"
+};
+static const unsigned char gzip_26[] = {
+#embed "demo-ed0069f32a.css.map.gz"
+};
+static const unsigned char brotli_26[] = {
+#embed "demo-ed0069f32a.css.map.br"
+};
+static const unsigned char plain_27[] = {
 #embed "demo.html"
 };
 
@@ -253,27 +262,27 @@ static const chirrup_asset assets[] = {
      "/assets/pads.svg",
      "image/svg+xml",
      FORM(plain_4), FORM(gzip_4), FORM(brotli_4)},
-    {"/assets/widget-ar-32bf76f73b.js",
+    {"/assets/widget-ar-ac4c90c795.js",
      "/assets/widget-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_5), FORM(gzip_5), FORM(brotli_5)},
-    {"/assets/widget-de-240c14d9ac.js",
+    {"/assets/widget-de-e01ead7632.js",
      "/assets/widget-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
-    {"/assets/widget-en-f4e076a660.js",
+    {"/assets/widget-en-adf472d9aa.js",
      "/assets/widget-en.js",
      "text/javascript; charset=utf-8",
      FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
-    {"/assets/widget-es-dca42ddddf.js",
+    {"/assets/widget-es-aacef23c1a.js",
      "/assets/widget-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_8), FORM(gzip_8), FORM(brotli_8)},
-    {"/assets/widget-ja-f07b7dbca8.js",
+    {"/assets/widget-ja-6dd8e2935a.js",
      "/assets/widget-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_9), FORM(gzip_9), FORM(brotli_9)},
-    {"/assets/widget-th-e102fabe2c.js",
+    {"/assets/widget-th-7f21d27c41.js",
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
@@ -281,64 +290,68 @@ static const chirrup_asset assets[] = {
      "/assets/qr-code.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-81ae718411.js",
-     "/assets/widget-app.js",
+    {"/assets/widget-forms-ca264bc1c3.js",
+     "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-81ae718411.js.map",
+    {"/assets/widget-app-49b12998d9.js",
+     "/assets/widget-app.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
+    {"/assets/widget-app-49b12998d9.js.map",
      "/assets/widget-app.js.map",
      "application/json",
-     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
+     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
     {"/widget.js",
      "/widget.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
-    {"/assets/widget-d5dd844cff.js.map",
+     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+    {"/assets/widget-0930db2818.js.map",
      "/assets/widget.js.map",
      "application/json",
-     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
     {"/widget.d.ts",
      "/widget.d.ts",
      "text/plain; charset=utf-8",
-     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
+     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
     {"/assets/preview-3800d2800a.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
-     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
     {"/assets/preview-3800d2800a.css.map",
      "/assets/preview.css.map",
      "application/json",
-     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-666f956f85.css",
+     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
+    {"/assets/console-15eeda379e.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
-     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-666f956f85.css.map",
+     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
+    {"/assets/console-15eeda379e.css.map",
      "/assets/console.css.map",
      "application/json",
-     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-c10e0b963c.js",
+     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
+    {"/assets/console-1c002c1790.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-c10e0b963c.js.map",
+     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
+    {"/assets/console-1c002c1790.js.map",
      "/assets/console.js.map",
      "application/json",
-     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
+     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
-     FORM(plain_23), NONE, NONE},
+     FORM(plain_24), NONE, NONE},
     {"/assets/demo-ed0069f32a.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
+     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
     {"/assets/demo-ed0069f32a.css.map",
      "/assets/demo.css.map",
      "application/json",
-     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
+     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_26), NONE, NONE},
+     FORM(plain_27), NONE, NONE},
 };

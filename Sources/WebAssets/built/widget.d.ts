@@ -15,6 +15,15 @@ export type ChirrupStatus = 'idle' | 'connecting' | 'open' | 'waiting' | 'stoppe
 
 export type Attributes = Record<string, string | number | boolean>;
 
+/** A request of the widget has failed. */
+export interface ChirrupError extends Error {
+  /**
+   * The type of the gateway's problem, if it has answered. `bad_identity`: the JWT of `identify` was
+   * refused, and the chat goes on without it.
+   */
+  reason?: string;
+}
+
 export interface ChirrupEvents {
   /** The launcher is on the page. A listener that is added later is called at once. */
   ready: undefined;
@@ -25,7 +34,7 @@ export interface ChirrupEvents {
   /** The number of messages that the visitor has not seen. */
   unread: number;
   status: ChirrupStatus;
-  error: unknown;
+  error: ChirrupError;
 }
 
 export interface Chirrup {

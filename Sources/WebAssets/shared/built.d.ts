@@ -1,5 +1,6 @@
 /** Constants that scripts/web defines: paths of other built files, and style sheets as text. */
 declare const APP: string;
+declare const FORMS: string;
 declare const ICON: string;
 declare const LANGUAGES: Record<string, string>;
 declare const LAUNCHER_STYLES: string;

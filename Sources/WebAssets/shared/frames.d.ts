@@ -98,6 +98,8 @@ interface WelcomeFrame {
   type: 'welcome';
   session?: undefined;
   node: string;
+  /** The gateway's time. */
+  now: string;
   heartbeat: { interval_ms: number; timeout_ms: number };
   you: Person;
 }

@@ -1,13 +1,13 @@
 // The widget as a whole: its visitor, session, panel and screen, and the page's API. The loader
 // calls `start` once.
 
-import { el } from '../shared/dom.js';
+import { CIRCLE, el, icon, paths } from '../shared/dom.js';
 import { Kind } from '../shared/protocol.js';
 import { store } from '../shared/store.js';
 import { speakThread } from '../shared/thread.js';
-import { forms } from './panel/forms.js';
 import { title, tone } from './panel/notice.js';
 import { panel } from './panel/panel.js';
+import { list } from './panel/rich-content.js';
 import { Screen } from './screen.js';
 import { Session } from './session.js';
 import { tab } from './tab.js';
@@ -18,6 +18,7 @@ import { language, say, speak } from './words.js';
 export const css = WIDGET_STYLES;
 
 const SECOND = 1000; // ms between two updates of the status line, which depends on the time
+const FORMS_AGAIN = 15_000; // ms until the forms are loaded again after a failure
 
 /**
  * The settings of the page: attributes of the script, and later calls.
@@ -39,10 +40,16 @@ export class App {
    * @type {Partial<WidgetConfig>}
    */
   config = {};
+  /**
+   * Null until they are loaded.
+   * @type {ReturnType<typeof import('./panel/forms.js').forms>?}
+   */
+  forms = null;
   /** @type {boolean} */
   isMuted;
   #prefix;
   #origin;
+  #areLoading = false;
   #timer = setInterval(() => this.screen.status(), SECOND);
   #phone = matchMedia('(max-width:480px),(max-height:480px)');
 
@@ -80,17 +87,31 @@ export class App {
       changed: () => this.screen.changed(),
       arrived: (entry) => this.#arrived(entry),
     });
-    this.forms = forms({
-      visitor: this.visitor,
-      workspace,
-      config: () => this.config,
-      session: () => this.session.talk?.session ?? '',
-      begun: () => this.#begun(),
-      thank: () => this.#thank(),
-    });
     this.screen = new Screen(this);
     root.prepend(this.view.root, this.screen.teaser);
     host.addEventListener('placed', () => this.#placed());
+  }
+
+  /** Loads the forms, once. */
+  async loadForms() {
+    if (this.#areLoading) return;
+    this.#areLoading = true;
+    try {
+      /** @type {typeof import('./panel/forms.js')} */
+      const { forms, take } = await import(this.#origin + FORMS);
+      take({ CIRCLE, el, icon, paths, list, say });
+      this.forms = forms({
+        visitor: this.visitor,
+        workspace: this.given.workspace,
+        config: () => this.config,
+        session: () => this.session.talk?.session ?? '',
+        begun: () => this.#begun(),
+        thank: () => this.#thank(),
+      });
+      this.screen.changed();
+    } catch {
+      setTimeout(() => { this.#areLoading = false; this.screen.changed(); }, FORMS_AGAIN);
+    }
   }
 
   get #isOpen() { return this.view.root.open; }
@@ -238,7 +259,9 @@ export class App {
     try { this.config = await this.visitor.config(); } catch (error) {
       return this.#fail(error, 'unavailable');
     }
-    const { accent, position, locale } = this.config;
+    const { accent, position, locale, offline, prechat, rating } = this.config;
+    // before they are wanted: another version of the gateway may not have this file
+    if (offline?.enabled || prechat?.enabled || rating?.enabled) this.loadForms();
     this.session.trouble = '';
     if (accent) this.host.style.setProperty('--c-accent', accent);
     this.host.setAttribute('data-position', `${position}`);

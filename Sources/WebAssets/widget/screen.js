@@ -198,8 +198,10 @@ export class Screen {
     if (isClosed && root.activeElement === view.text) view.log.focus();
     view.form.hidden = view.menu.hidden = !!wanted || isClosed;
     view.again.hidden = !isClosed;
-    if (wanted !== this.#form) view.page.replaceChildren(wanted ? forms[wanted]() : '');
-    this.#form = wanted;
+    if (wanted === this.#form) return;
+    if (wanted && !forms) this.#app.loadForms();
+    view.page.replaceChildren(wanted && forms ? forms[wanted]() : '');
+    this.#form = forms || !wanted ? wanted : null;
   }
 
   /** @returns {'rate' | 'leave' | 'begin' | ''} */

@@ -1,9 +1,25 @@
 // The forms before a chat, outside the opening hours, and after a chat. The browser validates the
-// fields and shows its own messages.
+// fields and shows its own messages. The app loads this file when the workspace has such a form,
+// and hands over what it has loaded itself: an import here would be a second copy of it.
 
-import { CIRCLE, el, icon, paths } from '../../shared/dom.js';
-import { say } from '../words.js';
-import { list } from './rich-content.js';
+/**
+ * @typedef {Pick<typeof import('../../shared/dom.js'), 'CIRCLE' | 'el' | 'icon' | 'paths'>
+ *   & Pick<typeof import('../words.js'), 'say'>
+ *   & Pick<typeof import('./rich-content.js'), 'list'>} Parts
+ */
+
+/** @type {Parts['CIRCLE']} */
+let CIRCLE;
+/** @type {Parts['el']} */
+let el;
+/** @type {Parts['icon']} */
+let icon;
+/** @type {Parts['paths']} */
+let paths;
+/** @type {Parts['say']} */
+let say;
+/** @type {Parts['list']} */
+let list;
 
 const GRADES = /** @type {const} */ (['bad', 'poor', 'fair', 'good', 'great']);
 
@@ -90,6 +106,9 @@ function form(title, text, act, fields, submit) {
  * @returns {Field}
  */
 const area = (key, label, required) => ({ key, label: say(label), type: 'area', required });
+
+/** @param {Parts} parts */
+export function take(parts) { ({ CIRCLE, el, icon, paths, say, list } = parts); }
 
 /**
  * @param {{visitor: import('../visitor.js').Visitor, workspace: string,
