@@ -101,13 +101,13 @@ public enum CommandFault: Error, Equatable {
   }
 }
 
-/// A client's request id (`ref`), kept as the JSON token that was received: a string of at most 32
-/// bytes or an integer. Stored inline, without an allocation.
+/// A client's request id (`ref`), kept as the JSON token that was received: a string of at most
+/// `Limits.referenceBytes` or an integer. Stored inline, without an allocation.
 public struct Reference: Sendable, Equatable {
-  /// Two quotes and 32 bytes.
-  public static let byteCountMax = 34
+  /// Two quotes and `Limits.referenceBytes`.
+  public static let byteCountMax = Limits.referenceBytes + 2
 
-  private var bytes: InlineArray<34, UInt8>
+  private var bytes: InlineArray<66, UInt8>
   private var length: UInt8
 
   public static let none = Reference()

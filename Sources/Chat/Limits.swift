@@ -11,8 +11,8 @@ public enum Limits {
   public static let messageFragments = 128
   /// Bytes of the first message (`hello`).
   public static let helloBytes = 8_192
-  /// Bytes of `ref` when it is a string.
-  public static let referenceBytes = 32
+  /// Bytes of `ref` when it is a string: a UUID in its canonical form (36 bytes) fits.
+  public static let referenceBytes = 64
   /// Bytes of a typing preview; longer ones are cut at the end of a character.
   public static let previewBytes = 1_024
   /// Subscriptions of one connection.

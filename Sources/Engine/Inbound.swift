@@ -206,7 +206,9 @@ extension Engine {
           connections.subscription(connection, of: $0, sessions)
         }
         let ordinal = connections[connection].ordinal(subscription, id)
-        sending.suspend(connection, session, behind: id, ordinal: ordinal, sessions, &connections)
+        sending.suspend(
+          connection, session, behind: id, ordinal: ordinal, for: Wait(.rateLimited, wait),
+          sessions, &connections)
       }
     default: break
     }

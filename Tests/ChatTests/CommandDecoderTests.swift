@@ -164,10 +164,12 @@ struct CommandDecoderTests {
     }
   }
 
-  @Test("a ref is a string of at most 32 bytes or an integer")
+  @Test("a ref is a string of at most 64 bytes or an integer")
   func references() {
-    #expect(fault(#"{"ref":"\#(String(repeating: "r", count: 32))"}"#) == nil)
-    #expect(fault(#"{"ref":"\#(String(repeating: "r", count: 33))"}"#) == .field(.ref))
+    #expect(Limits.referenceBytes == 64)
+    #expect(fault(#"{"ref":"\#(String(repeating: "r", count: 64))"}"#) == nil)
+    #expect(fault(#"{"ref":"\#(String(repeating: "r", count: 65))"}"#) == .field(.ref))
+    #expect(fault(#"{"ref":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204"}"#) == nil)
     #expect(fault(#"{"ref":-9007199254740991}"#) == nil)
     #expect(fault(#"{"ref":1.5}"#) == .field(.ref))
     #expect(fault(#"{"ref":{}}"#) == .field(.ref))

@@ -338,8 +338,11 @@ struct FaultTests {
     let session = world.makeSession()
     let ada = world.member("visitor", session)
     _ = ada.texts()
-    for _ in 0..<(Limits.inFlight + 1) { send(world, ada, session, world.makeID()) }
-    #expect(ada.texts().map { field("code", of: $0) } == ["rate_limited"])
+    for _ in 0..<(Limits.inFlight + 3) { send(world, ada, session, world.makeID()) }
+    // Those behind the first refused one fail for its reason: the store is well.
+    let refused = ada.texts()
+    #expect(refused.map { field("code", of: $0) } == Array(repeating: "rate_limited", count: 3))
+    #expect(refused.allSatisfy { field("message", of: $0).contains("limits.in_flight") })
     world.commit()
     #expect(ada.texts().filter { field("type", of: $0) == "ack" }.count == Limits.inFlight)
   }

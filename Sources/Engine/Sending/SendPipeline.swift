@@ -76,7 +76,8 @@ struct SendPipeline {
       &connections[connection], subscription, id, byteCount: content.count + payload.count,
       now: now)
     {
-      suspend(connection, session, behind: id, ordinal: ordinal, sessions, &connections)
+      suspend(
+        connection, session, behind: id, ordinal: ordinal, for: wait, sessions, &connections)
       connections.refuse(
         connection, command.ref, wait.refusal, sentence: wait.sentence,
         retryAfter: wait.milliseconds)
@@ -94,12 +95,14 @@ struct SendPipeline {
     byteCount: Int, now: Instant
   ) -> Wait? {
     if let held = connection.subscriptions[subscription].heldSend {
-      if held.id != id && now < held.until {
-        return Wait(.unavailable, breaker.wait(salt: connection.salt, now: now))
-      }
+      if held.id != id && now < held.until { return held.wait }
       connection.subscriptions[subscription].heldSend = nil
     }
-    if connection.sends.inFlight >= Limits.inFlight { return Wait(.rateLimited, 100) }
+    if connection.sends.inFlight >= Limits.inFlight {
+      return Wait(
+        .rateLimited, 100,
+        "More than limits.in_flight sends wait for their ack. Send again after retry_after_ms.")
+    }
     let wait = connection.rates.sends.take(
       perSecond: Limits.sendsPerSecond, burst: Limits.sendsBurst, now: now)
     if wait > 0 {
@@ -116,19 +119,6 @@ struct SendPipeline {
     return quotas.table.take(
       connection.rates.quota, byteCount: byteCount, nowMilliseconds: milliseconds
     ).map { Wait(.rateLimited, $0.waitMilliseconds, $0.sentence) }
-  }
-
-  private struct Wait {
-    var refusal: Refusal
-    var milliseconds: Int64
-    /// Nil: that of the refusal.
-    var sentence: StaticString?
-
-    init(_ refusal: Refusal, _ milliseconds: Int64, _ sentence: StaticString? = nil) {
-      self.refusal = refusal
-      self.milliseconds = milliseconds
-      self.sentence = sentence
-    }
   }
 
   private mutating func accept(
@@ -309,11 +299,14 @@ struct SendPipeline {
     _ record: Record, _ outcome: Outcome, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
   ) {
-    if outcome.verdict == .unavailable { hold(record, loop: effects.loop, now: now) }
+    var retryAfter: Int64 = 0
+    if outcome.verdict == .unavailable {
+      retryAfter = breaker.wait(salt: record.id.low, now: now)
+      hold(record, for: Wait(.unavailable, retryAfter), loop: effects.loop, now: now)
+    }
     let reply = OutcomeMail(
       origin: record.origin, session: record.session, id: record.id, outcome: outcome,
-      retryAfterMilliseconds: outcome.verdict == .unavailable
-        ? breaker.wait(salt: record.id.low, now: now) : 0)
+      retryAfterMilliseconds: retryAfter)
     if Int(record.origin.loop) == effects.loop {
       deliver(reply, sessions, &connections, &effects)
     } else {
@@ -350,8 +343,8 @@ struct SendPipeline {
     case .rejected: connections.refuse(connection, ref, .rejected)
     case .unavailable:
       suspend(
-        connection, reply.session, behind: reply.id, ordinal: reply.origin.ordinal, sessions,
-        &connections)
+        connection, reply.session, behind: reply.id, ordinal: reply.origin.ordinal,
+        for: Wait(.unavailable, reply.retryAfterMilliseconds), sessions, &connections)
       connections.refuse(
         connection, ref, .unavailable, retryAfter: reply.retryAfterMilliseconds)
     }
@@ -372,7 +365,7 @@ struct SendPipeline {
     return false
   }
 
-  private mutating func hold(_ record: Record, loop: Int, now: Instant) {
+  private mutating func hold(_ record: Record, for wait: Wait, loop: Int, now: Instant) {
     guard !record.origin.isRequest, Int(record.origin.loop) != loop else { return }
     if remoteHeld.count >= Limits.heldSenders {
       remoteHeld = remoteHeld.filter { now < $0.value.until }
@@ -381,7 +374,8 @@ struct SendPipeline {
     }
     HeldSend.merge(
       &remoteHeld[RemoteSender(record)],
-      HeldSend(id: record.id, ordinal: record.origin.ordinal, until: HeldSend.until(now)))
+      HeldSend(
+        id: record.id, ordinal: record.origin.ordinal, wait: wait, until: HeldSend.until(now)))
   }
 }
 

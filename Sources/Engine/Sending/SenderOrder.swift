@@ -1,13 +1,29 @@
 import Chat
 import Primitives
 
-/// A send that failed for now. Later sends of the same connection into the same session fail too,
-/// until it arrives again. So a client that repeats everything in order keeps its order
+/// Why a send must be repeated later, and when.
+struct Wait {
+  var refusal: Refusal
+  var milliseconds: Int64
+  /// Nil: that of the refusal.
+  var sentence: StaticString?
+
+  init(_ refusal: Refusal, _ milliseconds: Int64, _ sentence: StaticString? = nil) {
+    self.refusal = refusal
+    self.milliseconds = milliseconds
+    self.sentence = sentence
+  }
+}
+
+/// A send that failed for now. Later sends of the same connection into the same session fail for
+/// the same reason, until it arrives again. So a client that repeats everything in order keeps its order
 /// (Sources/PROTOCOL.md, “Order of one sender”).
 struct HeldSend {
   var id: Identifier
   /// The number of its first attempt among the sends of its connection; it wraps.
   var ordinal: UInt32
+  /// Later sends get the same answer: a client that sent too much is not told of an outage.
+  var wait: Wait
   /// The client may have given the message up, so it delays the others only until then.
   var until: Instant
 
@@ -42,7 +58,7 @@ extension SendPipeline {
   /// Holds back the sends behind a failed one: see `HeldSend`.
   func suspend(
     _ connection: ConnectionIndex, _ session: Identifier, behind id: Identifier, ordinal: UInt32,
-    _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable
+    for wait: Wait, _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable
   ) {
     guard let index = sessions.index(of: session),
       let subscription = connections.subscription(connection, of: index, sessions)
@@ -52,7 +68,7 @@ extension SendPipeline {
     connections[connection].sends.hasUnstartedHold = true
     HeldSend.merge(
       &connections[connection].subscriptions[subscription].heldSend,
-      HeldSend(id: id, ordinal: ordinal, until: .never))
+      HeldSend(id: id, ordinal: ordinal, wait: wait, until: .never))
   }
 }
 

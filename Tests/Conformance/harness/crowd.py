@@ -73,7 +73,7 @@ class Client:
         while self.under_way < min(window, len(self.outbox)):
             id = self.outbox[self.under_way]
             self.under_way += 1
-            self.say(type="send", ref=id[:32], session=self.session, id=id, body=self.crowd.bodies[id])
+            self.say(type="send", ref=id, session=self.session, id=id, body=self.crowd.bodies[id])
         self.flush()
 
     def flush(self):

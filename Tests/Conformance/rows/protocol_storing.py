@@ -257,3 +257,46 @@ def clocks(t):
     chat.say(type="history", ref="h", session=chat.session, after=0)
     for entry in chat.until("ok", ref="h")["messages"]:
         t.check(entry["sender"]["kind"] == "visitor", f"the sender is {entry['sender']}")
+
+
+@row("P20", "more sends at once than in_flight: the further ones learn it, and nothing of an outage", counts("committed", 20),
+     refused("rate_limited", 4))
+def in_flight(t):
+    chat = t.chat()
+    ids = [str(uuid.uuid4()) for _ in range(20)]
+
+    def lines(ids):
+        chat.raw("\n".join(json.dumps(
+            {"type": "send", "ref": id, "session": chat.session, "id": id, "body": f"{t.canary} {id}"}) for id in ids))
+
+    def answers(count):
+        found = []
+        while len(found) < count:
+            event = chat.next()
+            if event["type"] in ("ack", "error"):
+                found.append(event)
+        return found
+
+    # One message: no commit comes between its lines.
+    lines(ids)
+    first = answers(20)
+    refusals = [event for event in first if event["type"] == "error"]
+    t.check([event["ref"] for event in refusals] == ids[16:], f"refused: {[event.get('ref') for event in refusals]}")
+    for event in refusals:
+        t.check(event["code"] == "rate_limited" and event["retry"] and event["retry_after_ms"] > 0
+                and "limits.in_flight" in event["message"], f"the error is {event}")
+    time.sleep(max(event["retry_after_ms"] for event in refusals) / 1000)
+    lines(ids[16:])
+    acks = [event for event in first + answers(4) if event["type"] == "ack"]
+    t.check([(ack["ref"], ack["seq"]) for ack in acks] == list(zip(ids, range(1, 21))), "order or numbers changed")
+
+
+@row("P21", "a ref of 64 bytes and one of 65", refused("bad_frame", 1), refused("unknown_type", 2))
+def references(t):
+    chat = t.chat()
+    for ref in (str(uuid.uuid4()), "é" * 32):
+        chat.say(type="nothing", ref=ref)
+        chat.expect_error("unknown_type", ref=ref)
+    chat.say(type="nothing", ref="r" * 65)
+    chat.expect_error("bad_frame", naming="Field: ref.")
+    t.check(chat.is_open(), "the connection is closed")
