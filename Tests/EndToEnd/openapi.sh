@@ -2,7 +2,7 @@
 # The OpenAPI document against the gateway that serves it: schemathesis makes requests out of it, right ones and
 # wrong ones, with all its checks, and every operation is answered as it should at least once. With --full it looks
 # for longer. openapi.toml says what it expects, openapi_seeds.py makes what the requests ask for, openapi_hooks.py
-# tells it of that.
+# tells it of that. openapi_document.py checks the document by itself.
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -65,6 +65,8 @@ END
 options=(--phases coverage --workers 1 --max-time 25)
 if [ "${1:-}" = --full ]; then options=(--phases coverage --workers 1 --max-time 60); fi
 
+check "schemas, examples, servers and descriptions of the document" \
+  "$python" "$here/openapi_document.py" "$url"
 check "no example fails, as an owner or a visitor" fuzz owner "$owner" --phases examples
 # The document is fetched by its readers. Which logins there are changes while it runs, and a one-time code is of one
 # moment; passkeys need a host name: signin.sh ends logins, sets up second factors and uses passkeys. Identity providers

@@ -310,4 +310,52 @@ private let search = "/api/v1/admin/live-chat/messages/search"
       }
     }
   }
+
+  @Test("every operation has a description, and every description an operation")
+  func descriptions() {
+    let ids = Set(API.routes.map { API.operationID($0) })
+    #expect(Set(OperationTexts.descriptions.keys) == ids)
+    for (id, text) in OperationTexts.descriptions {
+      #expect(text.hasSuffix(".") && !text.contains("\n"), "\(id)")
+    }
+  }
+
+  @Test("every body has an example, which its schema allows")
+  func examples() throws {
+    for route in API.routes {
+      guard let body = route.body else { continue }
+      let name = try #require(body.name, "\(route.path)")
+      let example = try #require(Examples.request(name), "\(name)")
+      #expect(Promises.fault(example, body.json, name) == nil)
+    }
+    #expect(
+      Set(Examples.requests.keys) == Set(API.routes.compactMap { $0.body?.name }),
+      "an example of a body that does not exist")
+  }
+
+  @Test("examples of responses are what the tests of all responses accept")
+  func answers() {
+    for route in API.routes {
+      guard let response = route.response, !route.path.hasSuffix("openapi.json") else { continue }
+      let example = Examples.value(of: response.json)
+      #expect(Promises.fault(example, response.json, route.path) == nil)
+    }
+    for (status, problems) in Examples.problems {
+      for problem in problems {
+        #expect(Promises.fault(problem, Schema.problem.json, "\(status)") == nil)
+      }
+    }
+  }
+
+  @Test("the server is the configured address, or else that of the document")
+  func servers() async throws {
+    let world = try await World()
+    let answer = await world.send("GET", "/api/v1/openapi.json")
+    let servers = try #require(answer.json["servers"] as? [[String: String]])
+    #expect(servers.map { $0["url"] } == ["/"])
+    let named = API.document(servedFrom: "https://chat.example.com")
+    #expect(
+      String(decoding: named.prefix(80), as: UTF8.self).hasPrefix(
+        #"{"servers":[{"description":"This gateway.","url":"https://chat.example.com"}],"#))
+  }
 }

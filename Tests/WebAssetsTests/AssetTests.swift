@@ -12,7 +12,8 @@ struct AssetTests {
   func pages() {
     for name in [
       "/widget.js", "/widget.d.ts", "/assets/widget-app.js", "/demo", "/console",
-      "/assets/console.js", "/assets/console.css",
+      "/assets/console.js", "/assets/console.css", "/api", "/assets/reference.js",
+      "/assets/reference.css",
     ] {
       #expect(Asset.named(name) != nil, "\(name)")
     }

@@ -16,8 +16,8 @@ struct Wait {
 }
 
 /// A send that failed for now. Later sends of the same connection into the same session fail for
-/// the same reason, until it arrives again. So a client that repeats everything in order keeps its order
-/// (Sources/PROTOCOL.md, “Order of one sender”).
+/// the same reason, until it arrives again. So a client that repeats everything in order keeps its
+/// order (Sources/PROTOCOL.md, “Order of one sender”).
 struct HeldSend {
   var id: Identifier
   /// The number of its first attempt among the sends of its connection; it wraps.

@@ -8,7 +8,7 @@ struct DocumentRoutes: RouteGroup {
   let api: API
 
   func show(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    .json(API.document)
+    .json(API.document(servedFrom: api.options.publicURL))
   }
 }
 
@@ -25,13 +25,56 @@ extension API {
       "info": .object([
         "title": .string("Chirrup"), "version": .string("1"), "description": .string(introduction),
       ]),
-      "paths": .object(paths),
+      "paths": .object(paths), "tags": .array(areas.map { .object(["name": .string($0.title)]) }),
       "components": .object([
-        "schemas": .object(components.mapValues(\.definition)),
+        "schemas": .object(
+          Dictionary(
+            uniqueKeysWithValues: components.map { ($0, described($1.definition, in: $0)) })),
         "responses": .object(failures), "securitySchemes": .object(logins),
       ]),
     ]).text
   }()
+
+  /// The document with its `servers`: the configured address of the gateway, or else the one from
+  /// which the document was fetched (OpenAPI 3.1 §4.8.5: a relative URL).
+  static func document(servedFrom url: String?) -> [UInt8] {
+    let server = JSONValue.object([
+      "url": .string(url ?? "/"), "description": .string("This gateway."),
+    ])
+    // The document is one object with members.
+    return Array("{\"servers\":[".utf8) + server.text + Array("],".utf8) + document.dropFirst()
+  }
+
+  /// A schema in which every member has a description, if there is one for its name.
+  private static func described(_ schema: JSONValue, in component: String) -> JSONValue {
+    switch schema {
+    case .array(let elements): return .array(elements.map { described($0, in: component) })
+    case .object(var keywords):
+      for (keyword, value) in keywords {
+        guard keyword == "properties", let members = value.object else {
+          keywords[keyword] = described(value, in: component)
+          continue
+        }
+        keywords[keyword] = .object(
+          Dictionary(
+            uniqueKeysWithValues: members.map { name, schema in
+              (name, describedMember(name, described(schema, in: component), in: component))
+            }))
+      }
+      return .object(keywords)
+    default: return schema
+    }
+  }
+
+  private static func describedMember(
+    _ name: String, _ schema: JSONValue, in component: String
+  ) -> JSONValue {
+    guard case .object(var keywords) = schema, keywords["description"] == nil,
+      let text = MemberTexts.description(of: name, in: component)
+    else { return schema }
+    keywords["description"] = .string(text)
+    return .object(keywords)
+  }
 
   private static let introduction = """
     The REST API of a Chirrup gateway. Errors are problem documents (RFC 9457). Lists are paged \
@@ -85,6 +128,7 @@ extension API {
   private static func operation(_ route: Route) -> JSONValue {
     var operation: [String: JSONValue] = [
       "operationId": .string(operationID(route)), "summary": .string(route.summary),
+      "description": .text(OperationTexts.descriptions[operationID(route)]),
       "tags": .array([.string(area(route))]),
       "parameters": .array(parameters(route)),
       "responses": .object(responses(route)),
@@ -96,9 +140,11 @@ extension API {
     }
     if route.isExpensive { operation["x-expensive"] = .bool(true) }
     if let body = route.body {
+      var content = ["schema": body.json]
+      content["example"] = body.name.flatMap { Examples.request($0) }
       operation["requestBody"] = .object([
         "required": .bool(!body.isOptional),
-        "content": .object(["application/json": .object(["schema": body.json])]),
+        "content": .object(["application/json": .object(content)]),
       ])
     }
     return .object(operation)
@@ -115,25 +161,41 @@ extension API {
   }
 
   /// `patch_admin_members_id` for `PATCH /api/v1/admin/members/{id}`.
-  private static func operationID(_ route: Route) -> String {
+  static func operationID(_ route: Route) -> String {
     let words = route.path.split(separator: "/").dropFirst(2)
       .map { $0.filter { $0 != "{" && $0 != "}" }.replacing("-", with: "_") }
     return ([route.method.lowercased()] + words).joined(separator: "_")
   }
 
+  /// The groups of operations in the order of the document; the longest beginning of a path counts.
+  private static let areas: [(path: String, title: String)] = [
+    ("admin/live-chat", "Conversations"), ("admin/visitors", "Visitors"),
+    ("admin/reply-objects", "Canned replies"),
+    ("admin/intents", "Intents"), ("admin/rich-menus", "Menus"), ("admin/tags", "Tags"),
+    ("admin/webhooks", "Webhooks"), ("admin/members", "Members"),
+    ("admin/settings", "Settings"), ("admin/live-chat/analytics", "Analytics"),
+    ("admin/api-keys", "API keys"),
+    ("admin/credentials", "Credentials"), ("admin/identity-secrets", "Identity secrets"),
+    ("admin/identity-provider", "Single sign-on"), ("admin/audit-log", "Audit log"),
+    ("admin/connection", "Connections"), ("widget", "Widget"), ("auth", "Login"),
+    ("openapi.json", "This document"),
+  ]
+
   private static func area(_ route: Route) -> String {
-    let words = route.path.split(separator: "/").dropFirst(2).map { String($0) }
-    let names = words.first == "admin" ? Array(words.dropFirst()) : words
-    return names.first == "live-chat" && names.count > 1 ? names[1] : names.first ?? ""
+    let path = route.path.dropFirst("/api/v1/".count)
+    let area = areas.filter { path.hasPrefix($0.path) }.max { $0.path.count < $1.path.count }
+    guard let area else { preconditionFailure("no area has the path \(route.path)") }
+    return area.title
   }
 
   private static func parameters(_ route: Route) -> [JSONValue] {
     var found: [JSONValue] = []
+    var segment = ""
     for part in route.parts {
       switch part {
-      case .word: continue
-      case .id(let name): found.append(parameter(name, "path", .id, isRequired: true))
-      case .text(let name): found.append(parameter(name, "path", route.texts, isRequired: true))
+      case .word(let word): segment = word
+      case .id(let name): found.append(pathParameter(name, segment, .id))
+      case .text(let name): found.append(pathParameter(name, segment, route.texts))
       }
     }
     for item in route.query {
@@ -148,13 +210,29 @@ extension API {
     return found
   }
 
-  private static func parameter(
-    _ name: String, _ place: String, _ schema: Schema, isRequired: Bool
+  /// - Parameter segment: the fixed word before it in the path.
+  private static func pathParameter(
+    _ name: String, _ segment: String, _ schema: Schema
   ) -> JSONValue {
-    .object([
+    parameter(
+      name, "path", schema, isRequired: true, text: OperationTexts.segments[segment],
+      example: schema.json["format"]?.string == "uuid"
+        ? .string(Examples.id) : .text(OperationTexts.names[segment]))
+  }
+
+  private static func parameter(
+    _ name: String, _ place: String, _ schema: Schema, isRequired: Bool, text: String? = nil,
+    example: JSONValue? = nil
+  ) -> JSONValue {
+    var parameter: [String: JSONValue] = [
       "name": .string(name), "in": .string(place), "required": .bool(isRequired),
       "schema": schema.json,
-    ])
+    ]
+    parameter["description"] =
+      (text.map { .string($0) } ?? schema.json["description"]
+        ?? OperationTexts.parameters[name].map { .string($0) })
+    parameter["example"] = example ?? Examples.parameters[name]
+    return .object(parameter)
   }
 
   // MARK: Responses
@@ -183,9 +261,18 @@ extension API {
     if !headers.isEmpty { response["headers"] = .object(headers) }
     if route.status != 204 {
       let schema = route.response ?? .text
-      response["content"] = .object([route.type: .object(["schema": schema.json])])
+      response["content"] = .object([
+        route.type: .object(["schema": schema.json, "example": example(of: route)])
+      ])
     }
     return .object(response)
+  }
+
+  private static func example(of route: Route) -> JSONValue {
+    guard let response = route.response else {
+      return .string(OperationTexts.plainResponses[operationID(route)] ?? "")
+    }
+    return Examples.value(of: response.json)
   }
 
   private static func header(
@@ -230,9 +317,7 @@ extension API {
       uniqueKeysWithValues: titles.map { status, title in
         var response: [String: JSONValue] = [
           "description": .string(title),
-          "content": .object([
-            "application/problem+json": .object(["schema": Schema.problem.json])
-          ]),
+          "content": .object(["application/problem+json": .object(problemContent(status))]),
         ]
         let wait = header(
           .int(1...86_400), "The seconds to wait.", isRequired: status == 429 || status == 503)
@@ -250,6 +335,23 @@ extension API {
         return ("\(status)", .object(response))
       })
   }()
+}
+
+extension API {
+  /// The schema of error responses, and those that occur with this status.
+  private static func problemContent(_ status: Int) -> [String: JSONValue] {
+    var content = ["schema": Schema.problem.json]
+    let known = Examples.problems[status] ?? []
+    if !known.isEmpty {
+      content["examples"] = .object(
+        Dictionary(
+          known.map { problem in
+            let name = problem["type"]?.string?.split(separator: ":").last.map { String($0) }
+            return (name ?? "", .object(["value": problem]))
+          }, uniquingKeysWith: { first, _ in first }))
+    }
+    return content
+  }
 }
 
 extension Schema {

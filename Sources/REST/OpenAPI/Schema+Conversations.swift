@@ -26,7 +26,7 @@ extension Schema {
       "read_seq": seq.described("The highest seq that any operator has read."),
       "unread": count.described("The visitor's messages that no operator has read, at most 100."),
       "visitor_read_seq": seq, "created_at": time, "updated_at": time,
-      "waiting_since": time.orNull,
+      "waiting_since": time.orNull.described("Since when it waits; null: it does not."),
       "queue_position": count.orNull.described(
         "1 is next; null if it does not wait, or 1,000 are ahead of it."),
       "claimed_at": time.orNull, "closed_at": time.orNull,
