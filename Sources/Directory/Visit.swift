@@ -1,4 +1,4 @@
-import Postgres
+public import Postgres
 public import Primitives
 import SharedSQL
 
@@ -187,7 +187,7 @@ extension Visit {
     """
 
   /// Whether a visitor of the workspace `$2` may open a conversation.
-  static func hasRoom(visitor: SQL, openMax: SQL) -> SQL {
+  public static func hasRoom(visitor: SQL, openMax: SQL) -> SQL {
     """
     (SELECT count(*) FROM (SELECT FROM chat_sessions o
       WHERE o.workspace_id = $2::uuid AND o.user_id = \(visitor) AND o.deleted_at IS NULL

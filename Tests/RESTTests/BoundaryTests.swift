@@ -35,7 +35,7 @@ import Testing
     let id = World.identifier()
     for (path, allowed) in [
       ("/api/v1/widget/config", "GET, HEAD"), ("/api/v1/auth/login", "POST"),
-      (conversations, "GET, HEAD"),
+      (conversations, "GET, HEAD, POST"),
       ("\(conversations)/\(id)/messages", "GET, HEAD, POST"),
       ("\(conversations)/\(id)/claim", "POST"),
     ] {

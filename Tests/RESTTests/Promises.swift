@@ -29,6 +29,12 @@ enum Promises {
       return "the type is \(header("Content-Type", answer) ?? "none")"
     }
     // The document has more members than `JSONValue` accepts.
+    if type == ConversationRoutes.exportType {
+      return answer.body.split(separator: UInt8(ascii: "\n")).allSatisfy {
+        JSONValue(Array($0)) != nil
+      }
+        ? nil : "a line is no JSON"
+    }
     guard type != "text/plain", !route.path.hasSuffix("/openapi.json") else { return nil }
     guard let value = JSONValue(answer.body) else { return "the body is no JSON" }
     let schema = isSuccess ? route.response : .problem

@@ -314,7 +314,8 @@ import Testing
     #expect(
       Set(marked) == [
         "GET \(admin)/live-chat/conversations", "GET \(admin)/live-chat/deleted-conversations",
-        "GET \(admin)/live-chat/messages/search", "GET \(admin)/live-chat/analytics",
+        "GET \(admin)/live-chat/messages/search", "GET \(admin)/live-chat/export",
+        "GET \(admin)/live-chat/analytics",
         "GET \(admin)/live-chat/analytics/operators", "GET \(admin)/live-chat/analytics/comments",
         "GET \(admin)/audit-log", "DELETE \(admin)/tags/{name}",
         "GET \(admin)/visitors/{id}/export", "DELETE \(admin)/visitors/{id}",

@@ -46,6 +46,11 @@ extension ConversationRoutes {
   /// A message as on the socket, without its `type`.
   private func appendMessage(_ entry: Entry, session: Identifier, to json: inout [UInt8]) {
     json.append(UInt8(ascii: "{"))
+    appendMembers(of: entry, session: session, to: &json)
+    json.append(UInt8(ascii: "}"))
+  }
+
+  func appendMembers(of entry: Entry, session: Identifier, to json: inout [UInt8]) {
     json.appendMember("session", session)
     json.appendMember("seq", entry.seq)
     json.appendMember("id", entry.id)
@@ -57,34 +62,45 @@ extension ConversationRoutes {
     json.appendMember("body", utf8: entry.body)
     if !entry.payload.isEmpty { json.appendMember("payload", json: entry.payload) }
     json.appendMember("at", entry.at)
-    json.append(UInt8(ascii: "}"))
+  }
+
+  /// A message that a caller wants to send.
+  struct NewMessage: Sendable {
+    var id: Identifier
+    var kind: EntryKind
+    var body: String
+    var payload: [UInt8] = []
   }
 
   func postMessage(_ call: Call) async throws(Problem) -> APIResponse {
-    let object = try call.request.jsonObject()
+    let message = try newMessage(in: call.request.jsonObject(), call)
+    return try await append(message, to: call.id, call)
+  }
+
+  func newMessage(in object: JSONObject, _ call: Call) throws(Problem) -> NewMessage {
     let id = try object.identifier("id") ?? call.newID()
     let body = try object.string("body", bytesMax: Limits.bodyBytes) ?? ""
     let payload = try object.object("payload", bytesMax: Limits.payloadBytes) ?? []
-    guard !body.isEmpty || !payload.isEmpty else { throw .missing("body") }
+    guard !body.isEmpty || !payload.isEmpty else { throw .missing("body", in: object) }
     let kind: EntryKind
     switch try object.string("kind", bytesMax: 16) ?? "text" {
     case "text": kind = .text
     case "note": kind = .note
-    default: throw .invalidMember("kind", "text or note")
+    default: throw .invalidMember("kind", in: object, "text or note")
     }
-    return try await append(kind, id: id, body: body, payload: payload, to: call)
+    return NewMessage(id: id, kind: kind, body: body, payload: payload)
   }
 
   /// Appends an entry to the log. Returns after the commit.
   func append(
-    _ kind: EntryKind, id: Identifier, body: String, payload: [UInt8], to call: Call
+    _ message: NewMessage, to session: Identifier, _ call: Call
   ) async throws(Problem) -> APIResponse {
     // Only a session of the caller's workspace may reach the loop that owns it.
-    _ = try await showConversation(call)
+    _ = try await show(session, call)
     let outcome = await api.sessions.append(
-      session: call.id, workspace: call.workspace, id: id, role: call.caller.senderRole,
-      kind: kind, sender: call.caller.id, senderName: Array(call.caller.name.utf8),
-      body: Array(body.utf8), payload: payload)
+      session: session, workspace: call.workspace, id: message.id, role: call.caller.senderRole,
+      kind: message.kind, sender: call.caller.id, senderName: Array(call.caller.name.utf8),
+      body: Array(message.body.utf8), payload: message.payload)
     let status =
       switch outcome.verdict {
       case .stored: 201
@@ -96,7 +112,7 @@ extension ConversationRoutes {
       case .unavailable: throw Problem.unavailable
       }
     let json = [UInt8].object { json in
-      json.appendMember("id", id)
+      json.appendMember("id", message.id)
       json.appendMember("seq", outcome.seq)
       json.appendMember("at", outcome.at)
     }

@@ -11,7 +11,7 @@ extension ConversationRoutes {
     let object = try call.request.jsonObject()
     let id = try object.identifier("id") ?? call.newID()
     let body = try object.requiredString("body", bytesMax: Limits.bodyBytes)
-    return try await append(.note, id: id, body: body, payload: [], to: call)
+    return try await append(NewMessage(id: id, kind: .note, body: body), to: call.id, call)
   }
 
   /// Moves the caller's read mark forward, at most to the last entry.

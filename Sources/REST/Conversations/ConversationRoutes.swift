@@ -45,7 +45,13 @@ struct ConversationRoutes: RouteGroup {
   }
 
   func showConversation(_ call: Call) async throws(Problem) -> APIResponse {
-    let found = try await conversations([call.id], of: call.workspace)[call.id]
+    try await show(call.id, call)
+  }
+
+  func show(
+    _ session: Identifier, _ call: Call, status: Int = 200
+  ) async throws(Problem) -> APIResponse {
+    let found = try await conversations([session], of: call.workspace)[session]
     guard let found, found.workspace == call.workspace else { throw .noSuchSession }
     var visitor: [UInt8]?
     if let id = found.visitor {
@@ -55,10 +61,10 @@ struct ConversationRoutes: RouteGroup {
       [UInt8].object { json in
         json.appendKey("conversation")
         appendConversationJSON(found, visitor: visitor, to: &json)
-      })
+      }, status: status)
   }
 
-  private func conversations(
+  func conversations(
     _ ids: [Identifier], of workspace: Identifier
   ) async throws(Problem) -> [Identifier: Conversation] {
     if ids.isEmpty { return [:] }

@@ -7,6 +7,16 @@ extension API {
       "List conversations, last activity first; waiting ones by their waiting time, longest first",
       query: .conversationFilters, response: .conversations, isExpensive: true),
     Route(
+      "POST", "\(conversations)",
+      .member(.agent, .conversationsWrite, ConversationRoutes.openConversation),
+      "Begin a conversation with a visitor", body: .newConversation, status: 201,
+      response: .oneConversation, problems: [404]),
+    Route(
+      "GET", "\(admin)/live-chat/export",
+      .member(.admin, .conversationsRead, ConversationRoutes.exportConversations),
+      "Export conversations with their messages, page by page", query: .export,
+      type: ConversationRoutes.exportType, problems: [422], isExpensive: true),
+    Route(
       "GET", "\(conversations)/{id}",
       .member(.agent, .conversationsRead, ConversationRoutes.showConversation),
       "Get a conversation", response: .oneConversation),

@@ -31,6 +31,10 @@ enum Examples {
     "MemberPatch": #"{"role":"admin"}"#,
     "MenuPatch": #"{"status":"published"}"#,
     "NewCode": #"{"code":"492039"}"#,
+    "NewConversation": #"""
+    {"visitor":{"external_id":"customer-20418","name":"Ada Lovelace","email":"ada@example.com"},
+     "title":"Order 20418","message":{"body":"Your order has left Rotterdam."}}
+    """#,
     "NewIdentitySecret": #"{"overlap_hours":24}"#,
     "NewIntent": #"""
     {"name":"Opening hours","keyword":"opening hours","match_kind":"contains",
@@ -168,7 +172,7 @@ enum Examples {
       .unauthenticated, .forbidden(.admin), .insufficientScope(.conversationsWrite), .operatorsOnly,
       .crossSite, .noSuchSession, .noSuchResource, .closed,
       .claimed(by: (Identifier(id) ?? Identifier(high: 0, low: 0), "Mika Sato")), .atCapacity(5),
-      .idConflict, .idempotencyRunning,
+      .idConflict, .noSuchVisitor, .visitorIsFull(20), .idempotencyRunning,
       .conflict(
         "Another request has created or deleted something with this name. Read the current state, "
           + "then try again."), .tooMany("tags", 500),

@@ -351,5 +351,8 @@ enum MemberTexts {
     NewNote.id | Your own id of the note, best of version 7; repeated, it is stored once. |
     Message.kind | text, note, card, buttons, carousel, or event: a line about a change. |
     Message.id | The id of the message, made by its sender. |
+    NewConversation.id | Your own id, to continue after a failure; best of version 7. |
+    NewConversation.external_id | The visitor's id in your own system. |
+    NewConversation.message | The first message, in the name of the caller. |
     """#
 }

@@ -14,6 +14,22 @@ enum OperationTexts {
     A page of the workspace's conversations with the figures that the console shows above them. \
     `status=open` are the waiting and the active ones. The cursor belongs to the filters.
     """,
+    "post_admin_live_chat_conversations": """
+    Begins a conversation with a visitor of the workspace: an existing one (`visitor.id`), or the \
+    one with the id of another system (`external_id`), who is created if unknown. Without either \
+    a new visitor is created. It enters the queue with the visitor's first message; a message of \
+    an operator assigns it to them. With an Idempotency-Key a repetition gets the same \
+    conversation. With an `id` of your own it also continues an attempt whose message failed \
+    (200).
+    """,
+    "get_admin_live_chat_export": """
+    Conversations with all their messages as NDJSON (one JSON object in each line), oldest \
+    first: a line `conversation`, its lines `message` in the order of their seq, and in the end \
+    one line `end`. A response is one page of bounded size; `next_cursor` in its last line gets \
+    the next page, and null ends the export. An export that breaks off continues at the last \
+    cursor. Conversations that change during the export are as they were when their page was \
+    read; deleted ones are missing. The audit log notes each export once, at its first page.
+    """,
     "get_admin_live_chat_conversations_id": """
     A conversation with its visitor's profile, assignee, tags, rating and read marks.
     """,
@@ -254,10 +270,12 @@ enum OperationTexts {
     "name": "The name of the credential.",
     "q": "The text to search for.",
     "session": "The id of a conversation.",
+    "since": "Only conversations that were created at this moment or later (RFC 3339).",
     "state": "Open connections, or those that have ended.",
     "status": "Only those in this state.",
     "tag": "Only conversations with this tag.",
     "to": "The last day.",
+    "until": "Only conversations that were created before this moment (RFC 3339).",
     "visitor": "Only conversations of this visitor.",
     "workspace": "The workspace's public key; of a sign-in, its name or key.",
   ]
@@ -269,11 +287,17 @@ enum OperationTexts {
 
   /// Examples of responses that are no JSON, by `operationId`.
   static let plainResponses: [String: String] = [
+    "get_admin_live_chat_export": """
+    {"type":"conversation","conversation":{"id":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204"}}
+    {"type":"message","session":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204","seq":1,"body":"Hello"}
+    {"type":"end","conversations":1,"messages":1,"next_cursor":null}
+
+    """,
     "get_widget_sessions_id_transcript": """
     2026-11-23 14:29 UTC  Ada Lovelace: Where is order 20418?
     2026-11-23 14:31 UTC  Mika: It left Rotterdam today.
 
-    """
+    """,
   ]
 
   /// Parameters of paths, by the segment before them.

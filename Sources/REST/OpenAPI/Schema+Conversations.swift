@@ -73,6 +73,15 @@ extension Schema {
     message(["body": string(1...Limits.bodyBytes)], ["payload": object]),
     message(["payload": object], ["body": string(0...Limits.bodyBytes)]),
   ]).named("NewMessage")
+  static let newConversation = input(optional: [
+    "id": id, "title": line(0...ConversationTitle.charactersMax),
+    "visitor": input(optional: [
+      "id": id.described("A visitor of the workspace; excludes the other members."),
+      "external_id": string(1...APILimits.externalIDBytes), "name": visitorName,
+      "email": visitorEmail,
+    ]),
+    "message": newMessage,
+  ]).named("NewConversation")
   static let newNote = input(
     ["body": string(1...Limits.bodyBytes)], optional: ["id": id]
   ).named("NewNote")
@@ -117,6 +126,11 @@ extension [QueryParameter] {
   static let messageRange: [QueryParameter] = [
     QueryParameter(name: "after", schema: .seq), QueryParameter(name: "before", schema: .seq),
     QueryParameter(name: "around", schema: .seq), .limit(Limits.pageEntries),
+  ]
+
+  static let export: [QueryParameter] = [
+    QueryParameter(name: "since", schema: .moment), QueryParameter(name: "until", schema: .moment),
+    .cursor, .limit,
   ]
 
   static let messageSearch: [QueryParameter] = [

@@ -12,7 +12,7 @@ extension Schema {
   private static let attributes = map(
     of: any(of: [string(0...APILimits.attributeTextBytes), number, bool]),
     nameLength: 1...APILimits.attributeNameBytes, countMax: VisitorProfile.attributesMax)
-  private static let visitorName = string(0...APILimits.nameBytes)
+  static let visitorName = string(0...APILimits.nameBytes)
 
   static let friendEvents = page(
     "friend_events", of: VisitorRoutes.friendEvent.schema.named("FriendEvent")

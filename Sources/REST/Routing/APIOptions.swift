@@ -3,6 +3,7 @@ import Chat
 public import Directory
 import OpenSSL
 import Primitives
+import Tokens
 public import Webhooks
 
 public struct APIOptions: Sendable {
@@ -108,6 +109,15 @@ enum APILimits {
   static let conversations = 100
   static let conversationsDefault = 50
   static let messagesDefault = 50
+  /// Conversations of one page of the export, unless the caller asks for another number.
+  static let exportConversations = 100
+  /// Bytes from which on a page of the export takes nothing further. A page also has the
+  /// conversation or the page of messages (`Limits.historyBytes`) with which it reaches them.
+  static let exportBytes = 1_048_576
+  /// Messages of one conversation that one statement of the export reads.
+  static let exportMessages = 200
+  /// Bytes of a visitor's id in another system, as for signed identities.
+  static let externalIDBytes = VisitorIdentity.externalIDBytesMax
   /// Rows of one page of any other list.
   static let list = 200
   static let listDefault = 100

@@ -110,7 +110,7 @@ extension JSONObject {
     return value
   }
 
-  private static func isTime(_ text: String) -> Bool {
+  static func isTime(_ text: String) -> Bool {
     let form = Array("0000-00-00T00:00:00".utf8)
     let bytes = Array(text.utf8)
     guard bytes.count > form.count else { return false }

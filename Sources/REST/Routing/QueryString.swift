@@ -1,3 +1,4 @@
+import JSON
 import Primitives
 
 /// The parameters of a URL's query, `application/x-www-form-urlencoded` (WHATWG URL §5.1). Strict:
@@ -47,6 +48,15 @@ struct QueryString {
         name, "an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
+  }
+
+  /// A time for PostgreSQL, which checks the calendar (RFC 3339 §5.6); nil if it is missing.
+  func moment(_ name: String) throws(Problem) -> String? {
+    guard let text = formatted(name) else { return nil }
+    guard text.utf8.count <= 40, JSONObject.isTime(text) else {
+      throw .invalidParameter(name, "a time such as 2026-11-22T14:00:00Z")
+    }
+    return text
   }
 
   /// A text of at most `APILimits.searchBytes` bytes.
