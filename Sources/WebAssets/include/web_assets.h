@@ -1,5 +1,5 @@
-// The pages, scripts and styles of widget, console and demo, embedded in the binary as scripts/web
-// built them.
+// The pages, scripts and styles of widget, console, reference and demo, embedded in the binary as
+// scripts/web built them.
 //
 // Pages of other sites load /widget.js and everything below /assets/, so the server sends
 // `Access-Control-Allow-Origin: *` and `Cross-Origin-Resource-Policy: cross-origin` with them.
