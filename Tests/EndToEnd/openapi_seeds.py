@@ -157,6 +157,9 @@ def of(**values):
 
 examples = {
     f"GET {talk}": of(status="open", assignee="none", limit=2, q="a"),
+    f"POST {talk}": of(body={
+        "title": "Begun", "visitor": {"name": "Ada", "email": "ada@example.com"}, "message": {"body": "Hello"}}),
+    f"GET {live}/export": of(limit=2),
     f"GET {talk}/{{id}}": of(id=waiting[0]),
     f"PATCH {talk}/{{id}}": of(id=waiting[0], body={"title": "Brake hose"}),
     f"DELETE {talk}/{{id}}": of(id=waiting[7]),

@@ -41,7 +41,7 @@ TABLES = {
     "visitors": "w::text", "chat_sessions": "w::text", "api_keys": "id::text || revoked_at", "webhooks": "id::text || url",
     "intents": "w::text", "tags": "w::text", "rich_menus": "w::text", "reply_objects": "w::text", "credentials": "w::text",
     "identity_secrets": "w::text", "operators": "id::text || name || password_hash", "operator_sessions": "token_hash::text",
-    "audit_log": "CASE action WHEN 'visitor.exported' THEN '' ELSE id::text END",
+    "audit_log": "CASE WHEN action IN ('visitor.exported', 'conversations.exported') THEN '' ELSE id::text END",
 }
 
 

@@ -41,8 +41,14 @@ extension API {
     let server = JSONValue.object([
       "url": .string(url ?? "/"), "description": .string("This gateway."),
     ])
+    var text: [UInt8] = []
+    text.reserveCapacity(document.count + APILimits.originBytes + 100)
+    text.append("{\"servers\":[" as StaticString)
+    server.append(to: &text)
+    text.append("]," as StaticString)
     // The document is one object with members.
-    return Array("{\"servers\":[".utf8) + server.text + Array("],".utf8) + document.dropFirst()
+    text.append(contentsOf: document[1...])
+    return text
   }
 
   /// A schema in which every member has a description, if there is one for its name.

@@ -95,7 +95,8 @@ function needs(operation) {
 /** @param {{name: string, required?: boolean, type: string, text: string}[]} rows */
 const list = (rows) => el('dl.params', {}, rows.map(({ name, required, type, text }) => el(
   'div', {},
-  el('dt', {}, el('b', {}, name), required && el('em', {}, 'required'), el('span', {}, type)),
+  // A name may break behind its dots.
+  el('dt', {}, el('b', {}, name.split(/(?<=\.)/).flatMap((part) => [part, el('wbr')])), required && el('em', {}, 'required'), el('span', {}, type)),
   el('dd', {}, prose(text)),
 )));
 

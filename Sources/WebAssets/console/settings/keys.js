@@ -31,7 +31,7 @@ export function open(context) {
   return collection(context, {
     name: 'keys',
     title: 'API keys',
-    lead: 'For servers that call the REST API. They send the key in the header “Authorization: Bearer …”.',
+    lead: 'For servers that call the REST API, which the page /api describes. They send the key in the header “Authorization: Bearer …”.',
     noun: 'key',
     verb: 'Create key',
     look: 'lock',
