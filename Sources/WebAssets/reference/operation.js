@@ -29,6 +29,8 @@ const LIMITED = {
   session_closed: ofConversations,
   no_such_session: ofConversations,
   id_conflict: ({ path }) => /conversations/.test(path) && /(messages|notes|ions)$/.test(path),
+  no_such_visitor: begins,
+  too_many_conversations: begins,
   already_claimed: ({ path }) => path.endsWith('/claim'),
   at_capacity: ({ path }) => /\/(claim|next)$/.test(path),
   idempotency_running: ({ method }) => method !== 'GET',
@@ -37,6 +39,9 @@ const LIMITED = {
   conflict: ({ path }) => !path.includes('/conversations'),
   took_too_long: (operation) => operation['x-expensive'],
 };
+
+/** @param {Operation} operation */
+function begins({ method, path }) { return method === 'POST' && path.endsWith('/conversations'); }
 
 /** @param {Operation} operation */
 function ofConversations({ tags }) { return tags[0] === 'Conversations'; }
