@@ -1,26 +1,66 @@
 """One client of config/examples and the gateway that it talks to, both of which are killed. Started by examples.sh."""
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 PATIENCE = 120  # seconds for a busy machine
 
 
+class Relay:
+    """TCP between client and gateway. While it is `deaf`, answers of the gateway are lost."""
+
+    def __init__(self, target):
+        self.target, self.deaf, self.sockets = target, False, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            try:
+                gateway = socket.create_connection(self.target)
+            except OSError:  # the gateway is down
+                client.close()
+                continue
+            self.sockets += [client, gateway]
+            threading.Thread(target=self.pump, args=(client, gateway, False), daemon=True).start()
+            threading.Thread(target=self.pump, args=(gateway, client, True), daemon=True).start()
+
+    def pump(self, source, sink, is_answer):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                if not (is_answer and self.deaf):
+                    sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut(self):
+        for end in self.sockets:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        self.sockets.clear()
+
+
 class Client:
     """The client's process, and the lines that it has printed."""
 
-    def __init__(self, options):
+    def __init__(self, options, relay):
         self.process = subprocess.Popen(
-            [*shlex.split(options.client), options.url, options.workspace, options.state],
+            [*shlex.split(options.client), relay.url, options.workspace, options.state],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.lines = []
         threading.Thread(target=self.read, daemon=True).start()
@@ -100,12 +140,14 @@ def main(options):
     def is_stored(expected):
         def holds():
             found = stored()
-            assert found == expected[:len(found)], f"stored: {found[-5:]}, expected: {expected[:len(found)][-5:]}"
+            assert found == expected[:len(found)], f"{len(found)} stored, {found[-5:]}; {len(expected)} expected, {expected[-5:]}"
             return len(found) == len(expected)
         return holds
 
     gateway = Gateway(options)
-    client = Client(options)
+    place = urllib.parse.urlsplit(options.url)
+    relay = Relay((place.hostname, place.port))
+    client = Client(options, relay)
     try:
         said = [f"line {number}" for number in range(20)]
         client.say(*said)
@@ -114,6 +156,19 @@ def main(options):
         call("POST", "/messages", {"body": "an answer"})
         until("the answer", lambda: any(line.endswith("operator: an answer") for line in client.lines))
         print("PASS  lines are stored in order, and an answer arrives")
+
+        relay.deaf = True
+        said += [f"unanswered {number}" for number in range(5)]
+        client.say(*said[-5:])
+        until("lines whose acks are lost", is_stored(said))
+        relay.cut()
+        relay.deaf = False
+        client.say("answered")
+        said.append("answered")
+        until("the next line", is_stored(said))
+        until("an empty outbox", lambda: not json.load(open(options.state))["outbox"])
+        assert is_stored(said)(), "a line twice"
+        print("PASS  lines whose acks are lost go out again under the same ids, and are stored once")
 
         for kill in range(3):
             more = [f"line {kill}.{number}" for number in range(30)]
@@ -132,7 +187,7 @@ def main(options):
         client.kill()
         gateway.start()
         call("POST", "/messages", {"body": "while away"})
-        client = Client(options)
+        client = Client(options, relay)
         until("what was kept", is_stored(said))
         until("what was missed", lambda: any("while away" in line for line in client.lines))
         first = int(client.lines[0].split()[0])
@@ -150,7 +205,7 @@ def main(options):
         client.kill()
         state = json.load(open(options.state))
         json.dump(state | {"seq": 10**6}, open(options.state, "w"))
-        client = Client(options)
+        client = Client(options, relay)
         head = log()[-1]["seq"]
         until("the log again", lambda: client.lines and client.lines[-1].startswith(f"{head} "))
         assert client.lines[0] == "reset", client.lines[0]
