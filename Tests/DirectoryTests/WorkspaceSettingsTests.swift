@@ -73,7 +73,8 @@ import Testing
       (.prechat, #"{"fields":[{"key":"name"}]}"#, "fields[0]"),
       (.prechat, #"{"fields":[{"key":"a","label":"b","type":"file"}]}"#, "fields[0].type"),
       (.queue, #"{"capacity":1.5}"#, "capacity"),
-      (.queue, #"{"close_after_minutes":10081}"#, "close_after_minutes"), (.rating, #"{"enabled":1}"#, "enabled"),
+      (.queue, #"{"close_after_minutes":10081}"#, "close_after_minutes"),
+      (.rating, #"{"enabled":1}"#, "enabled"),
       (.awayMessage, #"{"text":true}"#, "text"),
     ] as [(WorkspaceSettings.Key, String, String)])
   func refused(key: WorkspaceSettings.Key, json: String, named: String) throws {

@@ -204,6 +204,10 @@ class QueueRun(WidgetRun):
         self.tell(session, kind="note", body="Nor this")
         desk.page.wait_for_timeout(1_000)
         self.promise("nor after the message was read", row.locator(".count").count() == 0)
+        desk.page.goto(f"{self.options.base_url}/console#/settings/queue")
+        expect(desk.page.get_by_label("Close conversations without messages")).to_have_value("60")
+        self.promise("the settings show after which time conversations are closed")
+        self.shots(desk.page, "settings-queue")
         for it in (widget, desk):
             it.page.context.close()
 

@@ -68,6 +68,13 @@ ALTER TABLE operator_presence ADD COLUMN IF NOT EXISTS left_at timestamptz;
 COMMENT ON COLUMN operator_presence.left_at IS
   'When the last console on a gateway disconnected. It counts until a gateway sees the operator again (seen_at).';
 
+DO $$
+BEGIN
+  IF to_regrole('chirrup_gateway') IS NULL THEN RETURN; END IF;
+  GRANT UPDATE (left_at) ON operator_presence TO chirrup_gateway;
+END
+$$;
+
 -- down
 -- locks: chat_sessions, operator_presence IN ACCESS EXCLUSIVE MODE
 

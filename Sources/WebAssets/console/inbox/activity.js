@@ -21,7 +21,8 @@ export function doing(row, online) {
   if (!row || row.status === 'closed' || online === null) return '';
   if (!online) return 'left the page';
   const { last_message: last, visitor_read_seq: read, last_seq: head } = row;
-  const isUnread = last?.role === 'operator' && read < head - 1;
+  // who looks at the chat has read it up to its end
+  const isUnread = last?.role === 'operator' && read < head;
   return isUnread && Date.now() - Date.parse(last.at) > UNSEEN ? 'away' : '';
 }
 
