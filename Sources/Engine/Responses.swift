@@ -34,7 +34,10 @@ extension Engine {
   /// The response to a `ReadRequest` that stores something.
   public mutating func stored(_ request: ReadRequest, isStored: Bool) {
     switch request {
-    case .storeMark: sessions.markStored(request, isStored: isStored, &effects)
+    case .storeMark(_, let session, let workspace, let mark):
+      sessions.markStored(request, isStored: isStored, &effects)
+      // The row that was read when the mark was raised has the mark before.
+      if isStored, mark.read == mark.delivered { inbox.touch(session, workspace, now: now) }
     case .storeAvailability(let id, _, _, _, _):
       inbox.availabilityStored(
         request, isStored: isStored,

@@ -198,7 +198,7 @@ class QueueRun(WidgetRun):
         self.promise("a note behind the visitor's message is not counted as unread",
                      row.locator(".count").inner_text().startswith("1"))
         desk.page.goto(f"{self.options.base_url}/console#{session}")
-        desk.page.get_by_role("main").get_by_text("One", exact=True).first.wait_for()
+        expect(widget.own.last).to_contain_text(EN["read"])
         desk.page.goto(f"{self.options.base_url}/console#")
         expect(row.locator(".count")).to_have_count(0)
         self.tell(session, kind="note", body="Nor this")

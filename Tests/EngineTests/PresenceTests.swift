@@ -196,6 +196,30 @@ struct PresenceTests {
     #expect(tell(false).isEmpty, "the visitor knows that from the change of the operator")
   }
 
+  @Test("the list gets a row with a read mark after the mark was stored, too")
+  func rowOfStoredMark() {
+    let world = World()
+    let session = world.makeSession(entries: 3)
+    let mika = world.member("operator", session)
+    mika.send(#"{"type":"watch","ref":"w","inbox":true}"#)
+    mika.send(#"{"type":"delivered","session":"\#(session)","seq":1}"#)
+    func rows(after milliseconds: Int64) -> Int {
+      world.advance(milliseconds: milliseconds)
+      world.settle()
+      return of("inbox", mika.texts()).count
+    }
+    _ = rows(after: 500)
+    #expect(world.storedMarks.count == 1)
+    mika.send(#"{"type":"read","session":"\#(session)","seq":3}"#)
+    // The next mark of the session is stored a second after the one before.
+    #expect(rows(after: Limits.inboxIntervalMilliseconds) == 1)
+    #expect(world.storedMarks.count == 1)
+    _ = rows(after: Limits.markIntervalMilliseconds)
+    #expect(world.storedMarks.count == 2)
+    #expect(rows(after: Limits.inboxIntervalMilliseconds) == 1)
+    #expect(rows(after: 5_000) == 0)
+  }
+
   @Test("the operators that are looked up are limited, and each is listed once")
   func heldOperators() throws {
     let world = World()

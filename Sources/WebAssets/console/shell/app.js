@@ -262,8 +262,9 @@ export class App {
   #received(frame) {
     if (frame.type === Event.inbox) this.inbox.receive(frame);
     else if (frame.type === Event.presence) { this.presence.receive(frame); this.changed(); }
-    else if (frame.session === this.pane.id) this.pane.talk?.frame(frame);
-    else this.activity.receive(frame);
+    else if (frame.session !== this.pane.id) this.activity.receive(frame);
+    // until it is subscribed, frames are still those of a subscription of the list
+    else if (frame.type !== Event.live || this.pane.talk?.ready) this.pane.talk?.frame(frame);
   }
 
   /**
