@@ -134,6 +134,7 @@ beside "readiness" ./readiness.sh
 beside "quarantine" ./quarantine.sh
 beside "fail-over" ./failover.sh
 beside "tls" ./tls.sh
+beside "examples" ./examples.sh
 beside "clients" ./clients.sh
 beside "schema ahead" ./schema_ahead.sh
 beside "pgbouncer" ./pgbouncer.sh
@@ -161,6 +162,7 @@ beside "list" ./list.sh
 beside "answering" ./answering.sh
 beside "hijack" ./hijack.sh
 beside "connections" ./connections.sh
+beside "reference" ./reference.sh
 beside "browser" ./browser.sh
 join
 part "noisy neighbours" ./neighbours.sh

@@ -181,63 +181,102 @@ static const unsigned char brotli_19[] = {
 #embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-15eeda379e.css"
+#embed "console-18b44613a8.css"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-15eeda379e.css.gz"
+#embed "console-18b44613a8.css.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-15eeda379e.css.br"
+#embed "console-18b44613a8.css.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-15eeda379e.css.map"
+#embed "console-18b44613a8.css.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-15eeda379e.css.map.gz"
+#embed "console-18b44613a8.css.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-15eeda379e.css.map.br"
+#embed "console-18b44613a8.css.map.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-1c002c1790.js"
+#embed "console-5553bb17fc.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-1c002c1790.js.gz"
+#embed "console-5553bb17fc.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-1c002c1790.js.br"
+#embed "console-5553bb17fc.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-1c002c1790.js.map"
+#embed "console-5553bb17fc.js.map"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-1c002c1790.js.map.gz"
+#embed "console-5553bb17fc.js.map.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-1c002c1790.js.map.br"
+#embed "console-5553bb17fc.js.map.br"
 };
 static const unsigned char plain_24[] = {
 #embed "console.html"
 };
 static const unsigned char plain_25[] = {
-#embed "demo-ed0069f32a.css"
+#embed "reference-fbbe021ed4.css"
 };
 static const unsigned char gzip_25[] = {
-#embed "demo-ed0069f32a.css.gz"
+#embed "reference-fbbe021ed4.css.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "demo-ed0069f32a.css.br"
+#embed "reference-fbbe021ed4.css.br"
 };
 static const unsigned char plain_26[] = {
-#embed "demo-ed0069f32a.css.map"
+#embed "reference-fbbe021ed4.css.map"
 };
 static const unsigned char gzip_26[] = {
-#embed "demo-ed0069f32a.css.map.gz"
+#embed "reference-fbbe021ed4.css.map.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "demo-ed0069f32a.css.map.br"
+#embed "reference-fbbe021ed4.css.map.br"
 };
 static const unsigned char plain_27[] = {
+#embed "reference-33ddd4669a.js"
+};
+static const unsigned char gzip_27[] = {
+#embed "reference-33ddd4669a.js.gz"
+};
+static const unsigned char brotli_27[] = {
+#embed "reference-33ddd4669a.js.br"
+};
+static const unsigned char plain_28[] = {
+#embed "reference-33ddd4669a.js.map"
+};
+static const unsigned char gzip_28[] = {
+#embed "reference-33ddd4669a.js.map.gz"
+};
+static const unsigned char brotli_28[] = {
+#embed "reference-33ddd4669a.js.map.br"
+};
+static const unsigned char plain_29[] = {
+#embed "api.html"
+};
+static const unsigned char plain_30[] = {
+#embed "demo-ed0069f32a.css"
+};
+static const unsigned char gzip_30[] = {
+#embed "demo-ed0069f32a.css.gz"
+};
+static const unsigned char brotli_30[] = {
+#embed "demo-ed0069f32a.css.br"
+};
+static const unsigned char plain_31[] = {
+#embed "demo-ed0069f32a.css.map"
+};
+static const unsigned char gzip_31[] = {
+#embed "demo-ed0069f32a.css.map.gz"
+};
+static const unsigned char brotli_31[] = {
+#embed "demo-ed0069f32a.css.map.br"
+};
+static const unsigned char plain_32[] = {
 #embed "demo.html"
 };
 
@@ -322,19 +361,19 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-15eeda379e.css",
+    {"/assets/console-18b44613a8.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-15eeda379e.css.map",
+    {"/assets/console-18b44613a8.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-1c002c1790.js",
+    {"/assets/console-5553bb17fc.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-1c002c1790.js.map",
+    {"/assets/console-5553bb17fc.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
@@ -342,16 +381,36 @@ static const chirrup_asset assets[] = {
      "/console",
      "text/html; charset=utf-8",
      FORM(plain_24), NONE, NONE},
+    {"/assets/reference-fbbe021ed4.css",
+     "/assets/reference.css",
+     "text/css; charset=utf-8",
+     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
+    {"/assets/reference-fbbe021ed4.css.map",
+     "/assets/reference.css.map",
+     "application/json",
+     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
+    {"/assets/reference-33ddd4669a.js",
+     "/assets/reference.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
+    {"/assets/reference-33ddd4669a.js.map",
+     "/assets/reference.js.map",
+     "application/json",
+     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
+    {"/api",
+     "/api",
+     "text/html; charset=utf-8",
+     FORM(plain_29), NONE, NONE},
     {"/assets/demo-ed0069f32a.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
+     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
     {"/assets/demo-ed0069f32a.css.map",
      "/assets/demo.css.map",
      "application/json",
-     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
+     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_27), NONE, NONE},
+     FORM(plain_32), NONE, NONE},
 };

@@ -110,6 +110,7 @@ class MockSocket {
           ref,
           you: VISITOR,
           node: 'preview',
+          now: at,
           heartbeat: { interval_ms: 86_400_000, timeout_ms: 86_400_000 },
         });
       case Command.subscribe:
