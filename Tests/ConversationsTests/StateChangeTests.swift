@@ -60,7 +60,7 @@ import Testing
     #expect(log.last?.body == Array("spam".utf8))
   }
 
-  @Test("the open conversations of a blocked visitor are closed once, and of nobody else")
+  @Test("the waiting conversations of a blocked visitor are closed once, and no others")
   func blocked() async throws {
     let place = try await Workplace()
     let waiting = try await place.conversation(messages: ["hello"])
@@ -77,5 +77,10 @@ import Testing
     #expect(try await place.read(waiting).status == "closed")
     #expect(try await place.read(other).status == "waiting")
     #expect(try await place.events(waiting).last?.contains("blocked") == true)
+    _ = try await place.claim(other)
+    let held = try #require(try await place.read(other).visitor)
+    _ = try await place.database.ask(
+      Visitor.setBlocked(held, true, by: place.actor, now: Workplace.now))
+    #expect(try await place.database.ask(BlockedVisitor.close(held, of: place.id)).isEmpty)
   }
 }

@@ -150,6 +150,14 @@ class QueueRun(WidgetRun):
         self.queue(page, capacity=5)
         desk = self.console()
         widget, session = self.conversation(desk)
+        name = desk.page.locator(".names h2").inner_text()
+        other = self.console()
+        expect(other.page.locator(f".row[data-id='{session}'] b")).to_have_text(f"{name} · /demo")
+        self.promise(
+            "a visitor without a name has the same generated name for all, and the row shows the page",
+            re.fullmatch(r"[A-Z][a-z]+(-[a-z]+)?( [A-Z][a-z]+)*", name) is not None,
+        )
+        other.page.context.close()
         row = desk.page.locator(f".row[data-id='{session}'] .preview")
         desk.page.goto(f"{self.options.base_url}/console#")
         expect(desk.page.locator(".pane")).to_be_hidden()

@@ -146,6 +146,7 @@ beside "socket activation" ./activation.sh
 join
 # Each browser uses a whole core.
 parts_max=4
+beside "queue" ./queue.sh
 beside "single sign-on" ./oidc.sh
 beside "signing in" ./signin.sh
 beside "pages" ./pages.sh
@@ -156,7 +157,6 @@ beside "widget" ./widget.sh
 beside "widget, hosts" ./widget_host.sh
 beside "widget, conversation" ./widget_talk.sh
 beside "firefox" ./firefox.sh
-beside "queue" ./queue.sh
 beside "console" ./console.sh
 beside "list" ./list.sh
 beside "answering" ./answering.sh

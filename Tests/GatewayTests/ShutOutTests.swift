@@ -158,6 +158,11 @@ struct ShutOutTests {
     #expect(attack.lateAcks.withLock { $0 }.isEmpty, "\(way): shown")
     #expect(!log.contains("late"), "\(way): stored")
     if let stored { #expect(log.count == stored, "\(way): stored") }
+    if way == .blocked {
+      let row = try gateway.ask(
+        Query("SELECT status FROM chat_sessions WHERE id = $1", [.uuid(visit.session)]))
+      #expect(row.text(0, 0) == "closed", "a conversation of a blocked visitor does not wait")
+    }
   }
 
   /// Messages sent with the revoked token. Claims and similar events add other entries.

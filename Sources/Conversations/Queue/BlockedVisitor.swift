@@ -3,8 +3,8 @@ import Postgres
 public import Primitives
 import SharedSQL
 
-/// The open conversations of a blocked visitor are closed: nobody can answer them, and they would
-/// stand in the queue before those who can be.
+/// The waiting conversations of a blocked visitor are closed: nobody can answer them, and they
+/// would stand in the queue before others. A conversation that an operator has stays open.
 public enum BlockedVisitor {
   /// Conversations of one statement.
   public static let closedMax: Int64 = 50
@@ -26,7 +26,7 @@ public enum BlockedVisitor {
     ), target AS (
       SELECT s.id FROM chat_sessions s JOIN blocked b ON b.id = s.user_id
       WHERE s.workspace_id = $1::uuid AND s.user_id = $2::uuid AND s.deleted_at IS NULL
-        AND s.status <> 'closed'
+        AND s.status = 'waiting'
       ORDER BY s.id LIMIT $3::bigint
       FOR UPDATE OF s
     )

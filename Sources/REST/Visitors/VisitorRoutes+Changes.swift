@@ -18,7 +18,7 @@ extension VisitorRoutes {
   }
 
   /// A blocked visitor gets no token. Before the response, open sockets are closed (4302) and the
-  /// visitor's conversations too.
+  /// visitor's waiting conversations too.
   func blockVisitor(_ call: Call) async throws(Problem) -> APIResponse {
     try await setBlocked(call, true)
   }
@@ -31,11 +31,11 @@ extension VisitorRoutes {
     _ = try call.request.jsonObject()
     _ = try await api.database.run(
       Visitor.setBlocked(call.id, isBlocked, by: call.actor, now: call.request.now))
-    if isBlocked { try await closeConversations(of: call.id, call) }
+    if isBlocked { try await closeWaiting(of: call.id, call) }
     return try await showVisitor(call)
   }
 
-  private func closeConversations(of visitor: Identifier, _ call: Call) async throws(Problem) {
+  private func closeWaiting(of visitor: Identifier, _ call: Call) async throws(Problem) {
     while true {
       let closed = try await api.database.run(
         BlockedVisitor.close(visitor, of: call.workspace))

@@ -199,22 +199,22 @@ static const unsigned char brotli_21[] = {
 #embed "console-18b44613a8.css.map.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-5553bb17fc.js"
+#embed "console-98b89b35bc.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-5553bb17fc.js.gz"
+#embed "console-98b89b35bc.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-5553bb17fc.js.br"
+#embed "console-98b89b35bc.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-5553bb17fc.js.map"
+#embed "console-98b89b35bc.js.map"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-5553bb17fc.js.map.gz"
+#embed "console-98b89b35bc.js.map.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-5553bb17fc.js.map.br"
+#embed "console-98b89b35bc.js.map.br"
 };
 static const unsigned char plain_24[] = {
 #embed "console.html"
@@ -369,11 +369,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-5553bb17fc.js",
+    {"/assets/console-98b89b35bc.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-5553bb17fc.js.map",
+    {"/assets/console-98b89b35bc.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},

@@ -33,9 +33,9 @@ export class Activity {
   #on;
 
   /**
-   * @param {{link: import('../../shared/socket.js').Link, presence: import('./presence.js').Presence,
-   *   rows: () => Row[], current: () => string, changed: () => void}} on `rows` are those in view,
-   *   `current` is the open conversation
+   * @param {{link: import('../../shared/socket.js').Link,
+   *   presence: import('./presence.js').Presence, rows: () => Row[], current: () => string,
+   *   changed: () => void}} on `rows` are those in view, `current` is the open conversation
    */
   constructor(on) { this.#on = on; }
 

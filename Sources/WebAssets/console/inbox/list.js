@@ -48,9 +48,10 @@ export class List {
    * @param {import('./inbox.js').Inbox} inbox
    * @param {{open: (id: string) => void, take: (id: string) => void, live: () => boolean,
    *   lostAt: () => number, current: () => string, typing: (id: string) => string,
-   *   doing: (id: string) => string, moved: () => void, search: () => void, changed: () => void}} on `take` opens a conversation to answer; `lostAt`
-   *   is when the connection was lost, or 0; `typing` returns the text that the visitor is typing, `doing` that they
-   *   are not there; `moved` is called when other rows are in view
+   *   doing: (id: string) => string, moved: () => void, search: () => void,
+   *   changed: () => void}} on `take` opens a conversation to answer; `lostAt` is when the
+   *   connection was lost, or 0; `typing` returns the text that the visitor is typing, `doing` that
+   *   they are not there; `moved` is called when other rows are in view
    * @param {Element} foot
    */
   constructor(inbox, on, foot) {

@@ -7,8 +7,8 @@ import { stars } from '../visitor/stars.js';
 
 /**
  * @param {import('./inbox.js').Row} row
- * @param {{mine: boolean, on: boolean, first: boolean, typing: string, doing: string}} more `on`: it
- *   is open; `typing`: the text that the visitor is typing; `doing`: that they are not there
+ * @param {{mine: boolean, on: boolean, first: boolean, typing: string, doing: string}} more `on`:
+ *   it is open; `typing`: the text that the visitor is typing; `doing`: that they are not there
  */
 export function rowModel(row, { mine, on, first, typing, doing }) {
   const role = row.last_message?.role;
@@ -23,7 +23,7 @@ export function rowModel(row, { mine, on, first, typing, doing }) {
     face: faceOf(row),
     name: nameOf(row),
     topic: row.title || (row.visitor?.name ? '' : pathOf(row.context?.page)),
-    preview: typing ? `typing: ${typing}` : doing ? `${doing} · ${words}` : words,
+    preview: typing ? `typing: ${typing}` : [doing, words].filter(Boolean).join(' · '),
     rating,
     typing: !!typing,
     unread: unreadOf(row),
