@@ -109,174 +109,183 @@ static const unsigned char brotli_11[] = {
 #embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-forms-ca264bc1c3.js"
+#embed "widget-forms-2f8682bed7.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-forms-ca264bc1c3.js.gz"
+#embed "widget-forms-2f8682bed7.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-forms-ca264bc1c3.js.br"
+#embed "widget-forms-2f8682bed7.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-49b12998d9.js"
+#embed "widget-forms-2f8682bed7.js.map"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-49b12998d9.js.gz"
+#embed "widget-forms-2f8682bed7.js.map.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-49b12998d9.js.br"
+#embed "widget-forms-2f8682bed7.js.map.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-app-49b12998d9.js.map"
+#embed "widget-app-227c6e365e.js"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-app-49b12998d9.js.map.gz"
+#embed "widget-app-227c6e365e.js.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-app-49b12998d9.js.map.br"
+#embed "widget-app-227c6e365e.js.br"
 };
 static const unsigned char plain_15[] = {
-#embed "widget.js"
+#embed "widget-app-227c6e365e.js.map"
 };
 static const unsigned char gzip_15[] = {
-#embed "widget.js.gz"
+#embed "widget-app-227c6e365e.js.map.gz"
 };
 static const unsigned char brotli_15[] = {
-#embed "widget.js.br"
+#embed "widget-app-227c6e365e.js.map.br"
 };
 static const unsigned char plain_16[] = {
-#embed "widget-0930db2818.js.map"
+#embed "widget.js"
 };
 static const unsigned char gzip_16[] = {
-#embed "widget-0930db2818.js.map.gz"
+#embed "widget.js.gz"
 };
 static const unsigned char brotli_16[] = {
-#embed "widget-0930db2818.js.map.br"
+#embed "widget.js.br"
 };
 static const unsigned char plain_17[] = {
-#embed "widget.d.ts"
+#embed "widget-f034fe4c40.js.map"
 };
 static const unsigned char gzip_17[] = {
-#embed "widget.d.ts.gz"
+#embed "widget-f034fe4c40.js.map.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "widget.d.ts.br"
+#embed "widget-f034fe4c40.js.map.br"
 };
 static const unsigned char plain_18[] = {
-#embed "preview-3800d2800a.css"
+#embed "widget.d.ts"
 };
 static const unsigned char gzip_18[] = {
-#embed "preview-3800d2800a.css.gz"
+#embed "widget.d.ts.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "preview-3800d2800a.css.br"
+#embed "widget.d.ts.br"
 };
 static const unsigned char plain_19[] = {
-#embed "preview-3800d2800a.css.map"
+#embed "preview-3800d2800a.css"
 };
 static const unsigned char gzip_19[] = {
-#embed "preview-3800d2800a.css.map.gz"
+#embed "preview-3800d2800a.css.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "preview-3800d2800a.css.map.br"
+#embed "preview-3800d2800a.css.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-18b44613a8.css"
+#embed "preview-3800d2800a.css.map"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-18b44613a8.css.gz"
+#embed "preview-3800d2800a.css.map.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-18b44613a8.css.br"
+#embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-18b44613a8.css.map"
+#embed "console-18b44613a8.css"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-18b44613a8.css.map.gz"
+#embed "console-18b44613a8.css.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-18b44613a8.css.map.br"
+#embed "console-18b44613a8.css.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-98b89b35bc.js"
+#embed "console-18b44613a8.css.map"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-98b89b35bc.js.gz"
+#embed "console-18b44613a8.css.map.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-98b89b35bc.js.br"
+#embed "console-18b44613a8.css.map.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-98b89b35bc.js.map"
+#embed "console-98b89b35bc.js"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-98b89b35bc.js.map.gz"
+#embed "console-98b89b35bc.js.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-98b89b35bc.js.map.br"
+#embed "console-98b89b35bc.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console.html"
+#embed "console-98b89b35bc.js.map"
+};
+static const unsigned char gzip_24[] = {
+#embed "console-98b89b35bc.js.map.gz"
+};
+static const unsigned char brotli_24[] = {
+#embed "console-98b89b35bc.js.map.br"
 };
 static const unsigned char plain_25[] = {
-#embed "reference-fbbe021ed4.css"
-};
-static const unsigned char gzip_25[] = {
-#embed "reference-fbbe021ed4.css.gz"
-};
-static const unsigned char brotli_25[] = {
-#embed "reference-fbbe021ed4.css.br"
+#embed "console.html"
 };
 static const unsigned char plain_26[] = {
-#embed "reference-fbbe021ed4.css.map"
+#embed "reference-fbbe021ed4.css"
 };
 static const unsigned char gzip_26[] = {
-#embed "reference-fbbe021ed4.css.map.gz"
+#embed "reference-fbbe021ed4.css.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "reference-fbbe021ed4.css.map.br"
+#embed "reference-fbbe021ed4.css.br"
 };
 static const unsigned char plain_27[] = {
-#embed "reference-33ddd4669a.js"
+#embed "reference-fbbe021ed4.css.map"
 };
 static const unsigned char gzip_27[] = {
-#embed "reference-33ddd4669a.js.gz"
+#embed "reference-fbbe021ed4.css.map.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "reference-33ddd4669a.js.br"
+#embed "reference-fbbe021ed4.css.map.br"
 };
 static const unsigned char plain_28[] = {
-#embed "reference-33ddd4669a.js.map"
+#embed "reference-33ddd4669a.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "reference-33ddd4669a.js.map.gz"
+#embed "reference-33ddd4669a.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "reference-33ddd4669a.js.map.br"
+#embed "reference-33ddd4669a.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "api.html"
+#embed "reference-33ddd4669a.js.map"
+};
+static const unsigned char gzip_29[] = {
+#embed "reference-33ddd4669a.js.map.gz"
+};
+static const unsigned char brotli_29[] = {
+#embed "reference-33ddd4669a.js.map.br"
 };
 static const unsigned char plain_30[] = {
-#embed "demo-ed0069f32a.css"
-};
-static const unsigned char gzip_30[] = {
-#embed "demo-ed0069f32a.css.gz"
-};
-static const unsigned char brotli_30[] = {
-#embed "demo-ed0069f32a.css.br"
+#embed "api.html"
 };
 static const unsigned char plain_31[] = {
-#embed "demo-ed0069f32a.css.map"
+#embed "demo-ed0069f32a.css"
 };
 static const unsigned char gzip_31[] = {
-#embed "demo-ed0069f32a.css.map.gz"
+#embed "demo-ed0069f32a.css.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "demo-ed0069f32a.css.map.br"
+#embed "demo-ed0069f32a.css.br"
 };
 static const unsigned char plain_32[] = {
+#embed "demo-ed0069f32a.css.map"
+};
+static const unsigned char gzip_32[] = {
+#embed "demo-ed0069f32a.css.map.gz"
+};
+static const unsigned char brotli_32[] = {
+#embed "demo-ed0069f32a.css.map.br"
+};
+static const unsigned char plain_33[] = {
 #embed "demo.html"
 };
 
@@ -329,88 +338,92 @@ static const chirrup_asset assets[] = {
      "/assets/qr-code.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-forms-ca264bc1c3.js",
+    {"/assets/widget-forms-2f8682bed7.js",
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-49b12998d9.js",
+    {"/assets/widget-forms-2f8682bed7.js.map",
+     "/assets/widget-forms.js.map",
+     "application/json",
+     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
+    {"/assets/widget-app-227c6e365e.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-app-49b12998d9.js.map",
+     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
+    {"/assets/widget-app-227c6e365e.js.map",
      "/assets/widget-app.js.map",
      "application/json",
-     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
+     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
     {"/widget.js",
      "/widget.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
-    {"/assets/widget-0930db2818.js.map",
+     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
+    {"/assets/widget-f034fe4c40.js.map",
      "/assets/widget.js.map",
      "application/json",
-     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
+     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
     {"/widget.d.ts",
      "/widget.d.ts",
      "text/plain; charset=utf-8",
-     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
     {"/assets/preview-3800d2800a.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
-     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
+     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
     {"/assets/preview-3800d2800a.css.map",
      "/assets/preview.css.map",
      "application/json",
-     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
+     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
     {"/assets/console-18b44613a8.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
-     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
+     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
     {"/assets/console-18b44613a8.css.map",
      "/assets/console.css.map",
      "application/json",
-     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
+     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
     {"/assets/console-98b89b35bc.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
+     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
     {"/assets/console-98b89b35bc.js.map",
      "/assets/console.js.map",
      "application/json",
-     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
+     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
-     FORM(plain_24), NONE, NONE},
+     FORM(plain_25), NONE, NONE},
     {"/assets/reference-fbbe021ed4.css",
      "/assets/reference.css",
      "text/css; charset=utf-8",
-     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
+     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
     {"/assets/reference-fbbe021ed4.css.map",
      "/assets/reference.css.map",
      "application/json",
-     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
+     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
     {"/assets/reference-33ddd4669a.js",
      "/assets/reference.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
+     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
     {"/assets/reference-33ddd4669a.js.map",
      "/assets/reference.js.map",
      "application/json",
-     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
+     FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
     {"/api",
      "/api",
      "text/html; charset=utf-8",
-     FORM(plain_29), NONE, NONE},
+     FORM(plain_30), NONE, NONE},
     {"/assets/demo-ed0069f32a.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
+     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
     {"/assets/demo-ed0069f32a.css.map",
      "/assets/demo.css.map",
      "application/json",
-     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
+     FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_32), NONE, NONE},
+     FORM(plain_33), NONE, NONE},
 };
