@@ -200,6 +200,25 @@ extension Workplace {
     }
   }
 
+  @Test func `conversations that another application opened without an operator end no page`()
+    async throws
+  {
+    let (place, other) = (try await Workplace(), try await Workplace())
+    for workplace in [place, other] {
+      let session = try await workplace.conversation(messages: ["one"])
+      _ = try await workplace.database.run(
+        Query("UPDATE chat_sessions SET status = 'active' WHERE id = $1::uuid", [.uuid(session)]))
+    }
+    let first = Assignment.Holder(workspace: min(place.id, other.id), member: nil)
+    let second = Assignment.Holder(workspace: max(place.id, other.id), member: nil)
+    let page = try await place.database.ask(Assignment.holders(after: first, limit: 1_000))
+    #expect(page.contains(second) && !page.contains(first))
+    let before = Assignment.Holder(
+      workspace: Identifier(high: first.workspace.high, low: first.workspace.low - 1), member: .zero
+    )
+    #expect(try await place.database.ask(Assignment.holders(after: before, limit: 1)) == [first])
+  }
+
   @Test("the queue has its order and positions while an operator is available")
   func line() async throws {
     let place = try await Workplace()

@@ -70,13 +70,14 @@ public enum Assignment {
       workspacesSQL, [.uuid(last), .int(limit)])
   }
 
-  /// An operator who has open conversations.
+  /// An operator who has open conversations. Another application may have opened some without one:
+  /// `member` is then nil.
   public struct Holder: Sendable, Equatable {
     public var workspace: Identifier
-    public var member: Identifier
+    public var member: Identifier?
     public var isAbsent = false
 
-    public init(workspace: Identifier, member: Identifier) {
+    public init(workspace: Identifier, member: Identifier?) {
       self.workspace = workspace
       self.member = member
     }
@@ -89,8 +90,8 @@ public enum Assignment {
   public static func holders(after last: Holder, limit: Int64) -> Statement<[Holder]> {
     Statement(Query(holdersSQL, [.uuid(last.workspace), .uuid(last.member), .int(limit)])) { rows in
       (0..<rows.count).compactMap { row in
-        guard let workspace = rows.uuid(row, 0), let member = rows.uuid(row, 1) else { return nil }
-        var holder = Holder(workspace: workspace, member: member)
+        guard let workspace = rows.uuid(row, 0) else { return nil }
+        var holder = Holder(workspace: workspace, member: rows.uuid(row, 1))
         holder.isAbsent = rows.bool(row, 2) ?? false
         return holder
       }
