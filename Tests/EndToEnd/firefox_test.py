@@ -70,6 +70,9 @@ class Firefox:
     def open(self, url: str) -> None:
         self.ask("browsingContext.navigate", context=self.tab, url=url, wait="complete")
 
+    def reload(self) -> None:
+        self.ask("browsingContext.reload", context=self.tab, wait="complete")
+
     def value(self, expression: str):
         """The value of an expression, which may be a promise."""
         answer = self.ask(
@@ -182,7 +185,7 @@ class Run:
         firefox.until(f"{self.texts('in')}.includes('Hello visitor\\n    indented')")
         self.promise("the operator's reply appears")
         firefox.type("half a sen")
-        firefox.value("location.reload()")
+        firefox.reload()
         firefox.until(f"{text}?.value === 'half a sen' && {self.texts('out')}.length === 1")
         self.promise("after a reload the chat is open, with its history and the draft")
         firefox.value("(document.body.replaceWith(document.createElement('body')), 1)")

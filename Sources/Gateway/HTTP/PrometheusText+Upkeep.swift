@@ -19,7 +19,10 @@ extension PrometheusText {
       seconds: ended.map { ($0.0, $0.run.milliseconds * 1_000_000) })
     family(
       "upkeep_last_run_rows", "gauge",
-      "Conversations, visitors and entries that the last run of a task has removed or counted.",
+      """
+      Conversations, visitors and entries that the last run of a task has closed, removed or \
+      counted.
+      """,
       ended.map { ($0.0, UInt64(max(0, $0.run.rows))) })
     family(
       "upkeep_last_success_timestamp_seconds", "gauge",
@@ -35,7 +38,10 @@ extension PrometheusText {
       })
     family(
       "upkeep_rows_total", "counter",
-      "Conversations, visitors and entries that a task has removed, and changes it has counted.",
+      """
+      Conversations, visitors and entries that a task has closed or removed, and changes it has \
+      counted.
+      """,
       snapshot.upkeep.map { (labels($0.task), $0.record.rows) })
     family(
       "upkeep_failures_total", "counter", "Runs of a task that have failed.",
