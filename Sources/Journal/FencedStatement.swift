@@ -1,7 +1,6 @@
 import Chat
 import Postgres
 import Primitives
-import SharedSQL
 
 /// One statement that stores a batch, and is a transaction of its own. It takes no lock before it.
 ///
@@ -35,117 +34,6 @@ enum FencedStatement {
     case claim
   }
 
-  /// The CASE keeps the planner from the partial indexes, which begin with less than a key.
-  private static func fence(_ form: Form) -> SQL {
-    let claim: SQL = """
-      WHEN \(isClaimed) THEN \(ConversationQueue.isUnclaimed("s")) AND EXISTS (
-        SELECT FROM memberships AS m
-        WHERE m.workspace_id = r.workspace_id AND m.operator_id = r.claimant)
-      """
-    return """
-      s.id = r.session_id AND s.workspace_id = r.workspace_id AND s.last_seq = r.head
-        AND CASE WHEN s.deleted_at IS NOT NULL OR s.status = 'closed' THEN false
-          \(form == .claim ? claim : "")
-          ELSE s.status = 'active' OR NOT r.replies OR s.assigned_operator_id IS NOT NULL END
-        \(form == .later ? "AND \(isLater)" : "")
-      """
-  }
-
-  /// The entry changes no figures of an open session.
-  private static let isLater: SQL =
-    "s.message_count > 0 AND (NOT r.responds OR s.first_response_at IS NOT NULL)"
-
-  private static let isClaimed: SQL = "r.claimant IS NOT NULL"
-
-  private static let noteResponse: SQL = """
-    first_response_at = CASE WHEN r.responds
-      THEN coalesce(s.first_response_at, statement_timestamp()) ELSE s.first_response_at END,
-    """
-
-  private static let claimOrEnter = ConversationQueue.claimOrEnter(
-    "s", if: isClaimed, by: "r.claimant", named: "r.claimant_name", at: "statement_timestamp()")
-  private static let enter = ConversationQueue.enter("s", at: "statement_timestamp()")
-
-  /// The entries about the claims, in the columns of the others.
-  private static let claims: SQL = """
-    SELECT workspace_id, session_id, head - 1, gen_random_uuid(), 'system', 'event', NULL::uuid,
-      NULL::uuid, NULL::text, claimant_name || ' joined',
-      jsonb_build_object('event', 'claimed',
-        'operator', jsonb_build_object('id', claimant, 'name', claimant_name))
-    FROM moved WHERE claimant IS NOT NULL
-    """
-
-  /// - Parameters:
-  ///   - sessions: one row for each session of the batch, with its first entry; its alias is `r`.
-  ///   - further: the rows to insert besides the first entries.
-  ///
-  /// Returns the place of each session that was updated, and the time of the entries.
-  private static func store(sessions: SQL, further: SQL? = nil, _ form: Form) -> SQL {
-    let first: SQL = """
-      SELECT workspace_id, session_id, head, id, role, kind, user_id, operator_id, operator_name,
-        body, payload
-      FROM moved
-      """
-    let others: SQL = """
-      \(further.map { "UNION ALL \($0)" } ?? "") \(form == .claim ? "UNION ALL \(claims)" : "")
-      """
-    let isPlain = further == nil && form != .claim
-    return """
-      WITH moved AS (
-        UPDATE chat_sessions AS s SET
-          last_seq = r.head + r.count\(form == .claim ? " + (\(isClaimed))::int" : ""),
-          message_count = s.message_count + r.messages,
-          last_message_at = CASE WHEN r.messages > 0 THEN statement_timestamp()
-            ELSE s.last_message_at END,
-          last_message_preview = CASE WHEN r.messages > 0 THEN r.preview
-            ELSE s.last_message_preview END,
-          last_message_role = CASE WHEN r.messages > 0 THEN r.preview_role
-            ELSE s.last_message_role END,
-          \(form == .later ? "" : noteResponse)
-          \(form == .claim ? claimOrEnter : enter),
-          updated_at = statement_timestamp()
-        FROM \(sessions)
-        WHERE \(fence(form))
-        RETURNING r.place, r.workspace_id, r.session_id, r.id, r.role, r.kind, r.user_id,
-          r.operator_id, r.operator_name, r.body, r.payload, \(returned(form))
-      ), inserted AS (
-        INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload,
-          user_id, operator_id, operator_name, content_hash, created_at)
-        SELECT e.id, e.workspace_id, e.session_id, e.head + 1, e.role, e.kind, e.body, e.payload,
-          e.user_id, e.operator_id, e.operator_name,
-          \(ContentHash.of(kind: "e.kind", payload: "e.payload", content: "e.body")),
-          statement_timestamp()
-        FROM \(isPlain ? "moved" : "(\(first) \(others))") AS e
-      )
-      SELECT place, statement_timestamp() FROM moved
-      """
-  }
-
-  /// With the number before the first entry of the batch.
-  private static func returned(_ form: Form) -> SQL {
-    form == .claim
-      ? "r.head + (\(isClaimed))::int AS head, r.claimant, r.claimant_name" : "r.head"
-  }
-
-  /// A statement under the name by which a connection prepares it.
-  struct Prepared {
-    var name: String
-    var sql: SQL
-    var types: [UInt32]
-  }
-
-  static let all: [Prepared] = Form.allCases.flatMap { form in
-    [
-      Prepared(name: name(form, .one).description, sql: one(form), types: oneTypes),
-      Prepared(
-        name: name(form, .each).description, sql: each(form),
-        types: sessionTypes + (form == .claim ? claimTypes : [])),
-      Prepared(
-        name: name(form, .several).description, sql: several(form),
-        types: sessionTypes + furtherTypes + (form == .claim ? claimTypes : [])),
-    ]
-  }
-
   /// The rows of a batch: one; one for each of its sessions; or further ones of its sessions.
   enum Rows { case one, each, several }
 
@@ -162,71 +50,6 @@ enum FencedStatement {
     case (.claim, .several): "claim_several"
     }
   }
-
-  /// A batch of one entry. PostgreSQL plans and runs it as if the values were written in place.
-  private static func one(_ form: Form) -> SQL {
-    store(
-      sessions: """
-        (SELECT $1 AS workspace_id, $2 AS session_id, $3 AS head, 1 AS count, $4 AS messages,
-          $5 AS preview, $6 AS preview_role, $7 AS responds, $8 AS replies, $9 AS id, $6 AS role,
-          $10 AS kind, $11 AS user_id, $12 AS operator_id, $13 AS operator_name, $14 AS body,
-          $15 AS payload, 1::bigint AS place, $12 AS claimant, $13 AS claimant_name) AS r
-        """, form)
-  }
-  private static let oneTypes: [UInt32] = [
-    ParameterBuffer.TypeID.uuid, .uuid, .int8, .int8, .text, .text, .bool, .bool, .uuid, .text,
-    .uuid, .uuid, .text, .text, .jsonb,
-  ].map(\.rawValue)
-
-  /// - Parameter claimants: the parameters of the form `claim`.
-  ///
-  /// The condition has the planner expect one row, so that it never begins with a scan of the
-  /// table of sessions.
-  private static func sessions(_ claimants: SQL?) -> SQL {
-    """
-    (
-      SELECT *
-      FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
-          \(claimants.map { ", \($0)" } ?? ""))
-        WITH ORDINALITY AS t (workspace_id, session_id, head, count, messages, preview,
-          preview_role, responds, replies, id, role, kind, user_id, operator_id, operator_name,
-          body, payload\(claimants == nil ? "" : ", claimant, claimant_name"), place)
-      WHERE head >= 0 AND count > 0
-    ) AS r
-    """
-  }
-  private static let sessionTypes: [UInt32] =
-    [
-      ParameterBuffer.TypeID.uuidArray, .uuidArray, .int8Array, .int8Array, .int8Array, .textArray,
-      .textArray, .boolArray, .boolArray,
-    ].map(\.rawValue) + entryTypes
-  private static let entryTypes: [UInt32] = [
-    ParameterBuffer.TypeID.uuidArray, .textArray, .textArray, .uuidArray, .uuidArray, .textArray,
-    .textArray, .jsonbArray,
-  ].map(\.rawValue)
-  private static let claimTypes: [UInt32] = [
-    ParameterBuffer.TypeID.uuidArray, .textArray,
-  ].map(\.rawValue)
-
-  /// A batch with one entry for each of its sessions.
-  private static func each(_ form: Form) -> SQL {
-    store(sessions: sessions(form == .claim ? "$18, $19" : nil), form)
-  }
-
-  /// A batch with further entries of its sessions.
-  private static func several(_ form: Form) -> SQL {
-    store(
-      sessions: sessions(form == .claim ? "$28, $29" : nil),
-      further: """
-        SELECT m.workspace_id, m.session_id, f.seq - 1, f.id, f.role, f.kind, f.user_id,
-          f.operator_id, f.operator_name, f.body, f.payload
-        FROM unnest($18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
-          AS f (place, seq, id, role, kind, user_id, operator_id, operator_name, body, payload)
-        JOIN moved AS m ON m.place = f.place
-        """, form)
-  }
-  private static let furtherTypes: [UInt32] =
-    [ParameterBuffer.TypeID.int8Array, .int8Array].map(\.rawValue) + entryTypes
 
   // MARK: Parameters, written directly from the batch
 
@@ -370,6 +193,97 @@ enum FencedStatement {
         bytes.appendLength(payload.byteCount + 1)
         bytes.append(ParameterBuffer.jsonbVersion)
         bytes.append(payload)
+      }
+    }
+  }
+}
+
+/// The rows of a batch by session, for `FencedStatement`. Reused storage.
+struct FencedRows {
+  /// The rows to store by session, in the order of the locks; those of a session in their order.
+  private(set) var order: [Int] = []
+  private(set) var groups: [FencedStatement.Group] = []
+  /// The first row of each group, and all others.
+  private(set) var first: [Int] = []
+  private(set) var further: [Int] = []
+  /// For each row of the batch that is stored: its group, its number and its outcome's position.
+  private(set) var places: [Int] = []
+  /// Without the entry about a claim.
+  private var seqs: [Int64] = []
+  private var positions: [Int] = []
+  private(set) var form = FencedStatement.Form.later
+
+  /// The statement that stores them, by the name under which it is prepared.
+  var statement: StaticString {
+    FencedStatement.name(form, order.count == 1 ? .one : further.isEmpty ? .each : .several)
+  }
+
+  /// The number of an entry.
+  func seq(of row: Int) -> Int64 { seqs[row] + (groups[places[row]].claim == nil ? 0 : 1) }
+
+  mutating func group(_ batch: borrowing Batch, _ rows: [Int]) {
+    order.removeAll(keepingCapacity: true)
+    groups.removeAll(keepingCapacity: true)
+    first.removeAll(keepingCapacity: true)
+    further.removeAll(keepingCapacity: true)
+    places.removeAll(keepingCapacity: true)
+    seqs.removeAll(keepingCapacity: true)
+    positions.removeAll(keepingCapacity: true)
+    form = .later
+    order.append(contentsOf: rows)
+    if rows.count > 1 { sort(batch) }
+    places.append(contentsOf: repeatElement(0, count: batch.count))
+    seqs.append(contentsOf: repeatElement(0, count: batch.count))
+    positions.append(contentsOf: repeatElement(0, count: batch.count))
+    for (position, row) in rows.enumerated() { positions[row] = position }
+    for (place, row) in order.enumerated() { add(batch, row, at: place) }
+  }
+
+  /// The statement has stored the rows of the group at `place`.
+  func settle(_ place: Int, at time: WallTime, in outcomes: inout [Outcome]) {
+    precondition(groups.indices.contains(place), "the fenced statement returns places of sessions")
+    for row in order[groups[place].rows] {
+      outcomes[positions[row]] = Outcome(verdict: .stored, seq: seq(of: row), at: time)
+    }
+  }
+
+  private mutating func sort(_ batch: borrowing Batch) {
+    order.sort { left, right in
+      let (a, b) = (batch.record(left).session, batch.record(right).session)
+      guard a == b else { return a < b }
+      let (c, d) = (batch.record(left).workspace, batch.record(right).workspace)
+      return c == d ? left < right : c < d
+    }
+  }
+
+  private mutating func add(_ batch: borrowing Batch, _ row: Int, at place: Int) {
+    let record = batch.record(row)
+    let isFirst =
+      place == 0 || batch.record(order[place - 1]).session != record.session
+      || batch.record(order[place - 1]).workspace != record.workspace
+    if isFirst {
+      groups.append(
+        FencedStatement.Group(rows: place..<place, head: batch.head(row), preview: row))
+      first.append(row)
+      if form == .later, batch.head(row) == 0 { form = .first }
+    } else {
+      further.append(row)
+    }
+    let last = groups.count - 1
+    groups[last].rows = groups[last].rows.lowerBound..<place + 1
+    places[row] = last
+    seqs[row] = groups[last].head + Int64(groups[last].rows.count)
+    let isShown = record.kind != .note && record.kind != .event
+    if isShown {
+      groups[last].messages += 1
+      groups[last].preview = row
+    }
+    if record.role == .operator_ {
+      if record.kind == .text { groups[last].responds = true }
+      if isShown { groups[last].replies = true }
+      if isShown, groups[last].claim == nil, batch.isUnclaimed(row), record.sender != nil {
+        groups[last].claim = row
+        form = .claim
       }
     }
   }

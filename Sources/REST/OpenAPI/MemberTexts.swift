@@ -77,6 +77,7 @@ enum MemberTexts {
     claimed_at | When an operator took it. |
     clientDataJSON | As the browser returned it, in base64url. |
     client_id | The id of this gateway at the provider. | chirrup
+    close_after_minutes | Minutes without an entry after which it is closed; 0: never. | 60
     closed_at | When it was closed. | null
     closed_by | The side that ended the connection. | peer
     closed_count | Closed conversations. |
