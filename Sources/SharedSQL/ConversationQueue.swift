@@ -46,8 +46,12 @@ public enum ConversationQueue {
   /// Assignment of an UPDATE: the conversation enters the queue at `time`, unless it is in the
   /// queue already or is not waiting.
   public static func enter(_ s: SQL, at time: SQL) -> SQL {
+    "\(entryTime) = \(entered(s, at: time))"
+  }
+
+  private static func entered(_ s: SQL, at time: SQL) -> SQL {
     """
-    \(entryTime) = CASE WHEN \(s).\(entryTime) IS NULL AND \(s).status = 'waiting'
+    CASE WHEN \(s).\(entryTime) IS NULL AND \(s).status = 'waiting'
       THEN \(time) ELSE \(s).\(entryTime) END
     """
   }
@@ -66,9 +70,7 @@ public enum ConversationQueue {
     queued_at = CASE WHEN \(isClaimed) THEN coalesce(\(s).\(entryTime), \(s).queued_at)
       ELSE \(s).queued_at END,
     returned_by = CASE WHEN \(isClaimed) THEN NULL ELSE \(s).returned_by END,
-    \(entryTime) = CASE WHEN \(isClaimed) THEN NULL
-      WHEN \(s).\(entryTime) IS NULL AND \(s).status = 'waiting' THEN \(time)
-      ELSE \(s).\(entryTime) END
+    \(entryTime) = CASE WHEN \(isClaimed) THEN \(outside) ELSE \(entered(s, at: time)) END
     """
   }
 

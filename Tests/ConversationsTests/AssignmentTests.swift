@@ -273,7 +273,7 @@ extension Workplace {
     // An hour without visitors changes nothing, nor does one that was forgotten.
     try await wait(from: 7_000, to: 60)
     #expect((59_000...61_000).contains(try await pace() ?? 0))
-    // What is older than two hours does not count.
+    // Claims from more than two hours ago are left out.
     _ = try await place.database.run(
       Query(
         """

@@ -120,7 +120,7 @@ extension Workplace {
     }
   }
 
-  @Test("a claim, a transfer or a reopening begins the rest anew; a note does not")
+  @Test("a claim, a transfer or a reopening restarts the time; a note does not")
   func activity() async throws {
     let place = try await Workplace()
     let session = try await place.answered(minutes: 120)

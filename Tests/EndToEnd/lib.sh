@@ -217,3 +217,16 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# browser_test NAME FILE: a test in Chromium, against a gateway on a PostgreSQL that the test reads and writes by SQL. The
+# options --shots and --only are the variables SHOTS and ONLY, if they are set.
+browser_test() {
+  # Empty means playwright's own browser.
+  export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}
+  new_folder
+  create_cluster
+  start_gateway
+  check "$1" "$python" "$root/Tests/EndToEnd/$2" --base-url "$url" --database "$database" \
+    --psql "$(postgres_bin)/psql" --operator-token "$(token operator)" ${SHOTS:+--shots "$SHOTS"} ${ONLY:+--only "$ONLY"}
+  check "the gateway then stops with status 0" stop_gateway
+}

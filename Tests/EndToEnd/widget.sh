@@ -1,15 +1,6 @@
 #!/usr/bin/env bash
-# The widget besides the conversation: languages, forms, cards, menu, JavaScript API. In a real Chromium, against a gateway on a private PostgreSQL; SQL sets up
-# the workspace. Pictures go to the folder SHOTS, if it is set.
+# The widget besides the conversation: languages, forms, cards, menu, JavaScript API. In a real Chromium, against a
+# gateway on a private PostgreSQL; SQL sets up the workspace. Pictures go to the folder SHOTS, if it is set.
 . "$(dirname "$0")/lib.sh"
-folder=$(dirname "$0")
-# Empty means playwright's own browser.
-export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}
 
-new_folder
-create_cluster
-start_gateway
-check "the widget in a browser" \
-  "$python" "$folder/widget_test.py" --base-url "$url" --database "$database" --psql "$(postgres_bin)/psql" \
-  --operator-token "$(token operator)" ${SHOTS:+--shots "$SHOTS"} ${ONLY:+--only "$ONLY"}
-check "the gateway then stops with status 0" stop_gateway
+browser_test "the widget in a browser" widget_test.py

@@ -208,22 +208,22 @@ static const unsigned char brotli_22[] = {
 #embed "console-18b44613a8.css.map.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-98b89b35bc.js"
+#embed "console-081884fec4.js"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-98b89b35bc.js.gz"
+#embed "console-081884fec4.js.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-98b89b35bc.js.br"
+#embed "console-081884fec4.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-98b89b35bc.js.map"
+#embed "console-081884fec4.js.map"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-98b89b35bc.js.map.gz"
+#embed "console-081884fec4.js.map.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-98b89b35bc.js.map.br"
+#embed "console-081884fec4.js.map.br"
 };
 static const unsigned char plain_25[] = {
 #embed "console.html"
@@ -382,11 +382,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-98b89b35bc.js",
+    {"/assets/console-081884fec4.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-98b89b35bc.js.map",
+    {"/assets/console-081884fec4.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},

@@ -1,4 +1,5 @@
-// What the visitors of the listed conversations do: they type, have left the page, or do not look.
+// What the visitors of the listed conversations do: they type, have left the page, or do not look
+// at the chat.
 // The gateway sends typing and presence to subscribers alone, so this subscribes to the open
 // conversations in view; the pane has subscribed to the one that is open.
 // Invariant: `#followed` has exactly the conversations that are subscribed here.
