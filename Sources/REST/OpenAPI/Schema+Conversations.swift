@@ -75,10 +75,12 @@ extension Schema {
   ]).named("NewMessage")
   static let newConversation = input(optional: [
     "id": id, "title": line(0...ConversationTitle.charactersMax),
-    "visitor": input(optional: [
-      "id": id.described("A visitor of the workspace; excludes the other members."),
-      "external_id": string(1...APILimits.externalIDBytes), "name": visitorName,
-      "email": visitorEmail,
+    "visitor": any(of: [
+      input(optional: [
+        "external_id": string(1...APILimits.externalIDBytes), "name": visitorName,
+        "email": visitorEmail,
+      ]),
+      input(["id": id.described("A visitor of the workspace; excludes the other members.")]),
     ]),
     "message": newMessage,
   ]).named("NewConversation")
