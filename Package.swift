@@ -86,7 +86,11 @@ let package = Package(
     layer(
       "Directory",
       ["CCommonPasswords", "SharedSQL", "Postgres", "OpenSSL", "JSON", "Primitives"]),
-    layer("DataRetention", ["Migrator", "Directory", "SharedSQL", "Postgres", "Primitives"]),
+    layer(
+      "DataRetention",
+      [
+        "Migrator", "Directory", "SharedSQL", "Postgres", "OpenSSL", "Chat", "JSON", "Primitives",
+      ]),
     layer("HTTPClient", ["CCurl", "Kernel", "Primitives"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),

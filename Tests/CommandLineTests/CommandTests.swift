@@ -336,6 +336,39 @@ import Testing
     #expect(again.status == 1 && again.text.contains("exists already"), "\(again.text)")
   }
 
+  @Test("an import from Chatwoot prints numbers and reasons, and neither texts nor addresses")
+  func chatwootImport() throws {
+    let source = try EmptyDatabase(fixture: "chatwoot").url
+    func run(_ more: String...) throws -> Run {
+      try CommandTests.run(["import", "chatwoot", "--workspace", "bikes"] + more, on: url)
+    }
+    #expect(try self.run("workspace", "create", "bikes").status == 0)
+    let plan = try run("--from", source, "--account", "7", "--dry-run")
+    #expect(plan.status == 0, "\(plan.text)")
+    #expect(plan.text.contains("would import 2 members, 2 tags, 2 canned replies, 250 visitors"))
+    #expect(plan.text.contains("run it again with --yes"))
+    let done = try run("--from", source, "--account", "7", "--since", "2024-03-12", "--yes")
+    #expect(done.text.contains("36 visitors, 37 conversations, 370 messages"), "\(done.text)")
+    #expect(done.text.contains("Chatwoot messages: 370 of 370 rows"), "\(done.text)")
+    #expect(done.text.contains("1 users without a valid e-mail address: not imported (3)"))
+    #expect(!done.text.contains("line 1") && !done.text.contains("bikes.example"))
+
+    let dead = "postgresql://127.0.0.1:1/x?password=hidden"
+    for (arguments, reason) in [
+      (["--from", source, "--account", "9"], "has no account 9"),
+      (["--from", url, "--account", "7"], "not a Chatwoot database"),
+      (["--from", dead, "--account", "7"], "does not answer"),
+      (["--from", source, "--account", "7", "--since", "yesterday"], "--since must be a day"),
+      (["--from", source, "--account", "7", "--batch", "0"], "--batch must be 1 to 1000"),
+      (["--from", source, "--account", "7", "--yes", "--dry-run"], "exclude each other"),
+    ] {
+      let refused = try CommandTests.run(
+        ["import", "chatwoot", "--workspace", "bikes"] + arguments, on: url)
+      #expect(refused.status != 0 && refused.text.contains(reason), "\(refused.text)")
+      #expect(!refused.text.contains("hidden"))
+    }
+  }
+
   @Test("a refused message is listed and shown without terminal controls; purge needs --yes")
   func quarantine() throws {
     let connection = try BlockingConnection(url)

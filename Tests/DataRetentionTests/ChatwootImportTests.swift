@@ -1,0 +1,323 @@
+import DataRetention
+import Directory
+import Fixtures
+import Migrator
+import Postgres
+import Primitives
+import Testing
+
+/// The import of a Chatwoot account (Tests/Fixtures/legacy/chatwoot.sql).
+@Suite struct ChatwootImportTests {
+  private let source: EmptyDatabase
+  private let chatwoot: BlockingConnection
+  private let connection: BlockingConnection
+  private let workspace: Identifier
+  private static let space = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_000A)
+
+  init() throws {
+    source = try EmptyDatabase(fixture: "chatwoot")
+    chatwoot = try BlockingConnection(source.url)
+    connection = try ChatwootImportTests.target()
+    workspace = ChatwootImportTests.space
+  }
+
+  /// A database with the workspace, a member whose address is also in Chatwoot, and a visitor
+  /// whose identifier is.
+  private static func target() throws -> BlockingConnection {
+    let connection = try BlockingConnection(EmptyDatabase().url)
+    try Migrator(connection).up()
+    try connection.execute(
+      script: """
+        INSERT INTO workspaces (id, name) VALUES ('10000000-0000-4000-8000-00000000000a', 'bikes');
+        INSERT INTO operators (id, email, name)
+        VALUES ('30000000-0000-4000-8000-00000000000a', 'omar@bikes.example', 'Omar H.');
+        INSERT INTO visitors (id, workspace_id, external_id, name, created_at, last_seen_at)
+        VALUES ('20000000-0000-4000-8000-00000000000a', '10000000-0000-4000-8000-00000000000a',
+          'customer-20', 'Known', '2024-01-01', '2024-01-01');
+        """)
+    return connection
+  }
+
+  private struct Stopped: Error {}
+
+  private func importer(
+    _ target: BlockingConnection? = nil, since: WallTime? = nil, batch: Int = 50,
+    isRun: Bool = true
+  ) throws -> ChatwootImport {
+    try ChatwootImport(
+      StoredData(target ?? connection), workspace: workspace,
+      from: BlockingConnection(source.url), account: 7, since: since, batch: batch, isRun: isRun)
+  }
+
+  @discardableResult
+  private func run(_ target: BlockingConnection? = nil) throws -> ChatwootImport.Summary {
+    var chatwoot = try importer(target)
+    return try chatwoot.run()
+  }
+
+  /// All that an import stores, as text: with ids, numbers and times.
+  private func contents(_ target: BlockingConnection) throws -> [String] {
+    let statements: [StaticString] = [
+      "SELECT to_jsonb(c)::text FROM chats c ORDER BY session_id, seq",
+      "SELECT (to_jsonb(s) - 'updated_at')::text FROM chat_sessions s ORDER BY id",
+      "SELECT (to_jsonb(v))::text FROM visitors v ORDER BY id",
+      "SELECT (to_jsonb(m) - 'updated_at')::text FROM read_marks m ORDER BY session_id, person_id",
+      "SELECT (to_jsonb(t) - 'created_at')::text FROM session_tags t ORDER BY session_id, tag",
+      "SELECT to_jsonb(r)::text FROM csat_responses r ORDER BY session_id",
+      "SELECT (to_jsonb(r) - 'updated_at')::text FROM reply_objects r ORDER BY object_id",
+      "SELECT operator_id::text || role FROM memberships ORDER BY 1",
+    ]
+    return try statements.flatMap { try target.texts($0) }
+  }
+
+  @Test func `a dry run counts what a run imports, and changes nothing`() throws {
+    let before = try contents(connection)
+    var plan = try importer(isRun: false)
+    let planned = try plan.run()
+    #expect(try contents(connection) == before)
+    #expect(try connection.number("SELECT count(*) FROM tags") == 0)
+    #expect(try connection.number("SELECT count(*) FROM audit_log") == 0)
+    var real = try importer()
+    #expect(try real.run() == planned)
+    #expect(real.findings == plan.findings)
+    #expect(planned.members == 2)
+    #expect(planned.tags == 2)
+    #expect(planned.cannedReplies == 2)
+    #expect(planned.visitors == 249)
+    #expect(planned.conversations == 300)
+    #expect(planned.messages == 300 * 10 + 1_200 + 25)
+    #expect(planned.ratings == 43)
+    #expect(try importer(isRun: false).unchanged())
+  }
+
+  private static let figures: StaticString = """
+    SELECT (to_jsonb(a) - 'computed_at')::text FROM chat_analytics a ORDER BY day, operator_id
+    """
+
+  @Test func `the imported data pass every check`() throws {
+    try run()
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+    let figures = Self.figures
+    let counted = try connection.texts(figures)
+    #expect(counted.count > 10)
+    #expect(try connection.number("SELECT count(*) FROM chat_analytics_pending") == 0)
+    try connection.execute(
+      script: """
+        INSERT INTO chat_analytics_pending (workspace_id, session_id)
+        SELECT workspace_id, id FROM chat_sessions WHERE message_count > 0;
+        SELECT chirrup_count(1000, 0);
+        """)
+    #expect(try connection.texts(figures) == counted)
+    #expect(
+      try connection.number(
+        "SELECT count(*) FROM audit_log WHERE action = 'chatwoot.imported'") == 1)
+  }
+
+  @Test func `messages keep order, author, time and kind`() throws {
+    try run()
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', seq, role, kind, c.operator_name, (operator_id IS NOT NULL)::text,
+          (c.user_id IS NOT NULL)::text, to_char(c.created_at AT TIME ZONE 'UTC', 'HH24:MI'))
+        FROM chats c JOIN chat_sessions s ON s.id = c.session_id
+        WHERE s.context -> 'chatwoot' ->> 'number' = '3' ORDER BY seq
+        """) == [
+          "1 visitor text false true 03:00", "2 visitor text false true 03:00",
+          "3 operator text Omar Haddad true false 03:01", "4 visitor text false true 03:01",
+          "5 operator note Gone Before false false 03:02", "6 system event false false 03:02",
+          "7 bot text false false 03:03", "8 visitor text false true 03:03",
+          "9 bot text false false 03:04", "10 visitor text false true 03:04",
+        ])
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', status, (assigned_operator_id IS NOT NULL)::text, operator_name,
+          (closed_at IS NOT NULL)::text, (waiting_since IS NOT NULL)::text, last_seq,
+          message_count, last_message_role, (first_response_at - created_at)::text, channel)
+        FROM chat_sessions WHERE context -> 'chatwoot' ->> 'number' IN ('3', '4', '10', '18')
+        ORDER BY (context -> 'chatwoot' ->> 'number')::int
+        """) == [
+          "closed false true false 10 8 visitor 00:01:00 email",
+          "closed true Dana true false 10 8 visitor 00:01:00 web",
+          "waiting false false true 10 8 visitor 00:01:00 web",
+          "closed false Gone Before true false 10 8 visitor 00:01:00 web",
+        ])
+  }
+
+  @Test func `awkward messages are imported as text, or counted`() throws {
+    try connection.execute(
+      script: "ALTER TABLE chats ADD CONSTRAINT given CHECK (content <> 'refused')")
+    var chatwoot = try importer()
+    _ = try chatwoot.run()
+    let bodies = try connection.texts(
+      """
+      SELECT CASE WHEN length(content) > 1000 THEN left(content, 1) || octet_length(content)
+        ELSE content END
+      FROM chats c JOIN chat_sessions s ON s.id = c.session_id
+      WHERE s.context -> 'chatwoot' ->> 'number' = '1' AND seq > 10 ORDER BY seq
+      """)
+    #expect(
+      bodies == [
+        "[image: receipt.png, 48210 bytes]\n[location: Office, 51.5, 3.25, https://maps.example/1]",
+        "é16384", "é16384", "é7232",
+      ] + [String](repeating: "z16384", count: 16) + [
+        "Dear all,\n\n2 < 3 & so\non", "Only HTML", "Choose\n- Red\nAnswer: r", "with NUL\n- ab",
+      ])
+    let found = Dictionary(
+      uniqueKeysWithValues: chatwoot.findings.list.map { ("\($0.table) \($0.reason)", $0.ids) })
+    #expect(found["messages deleted in Chatwoot: not imported"] == [10_001, 10_002])
+    #expect(found["messages without text: not imported"] == [10_003])
+    #expect(found["messages longer than one message: imported as several"] == [10_005])
+    #expect(found["messages longer than 16 messages: the end is left out"] == [10_006])
+    #expect(found["messages refused by PostgreSQL (23514): not imported"] == [10_011])
+    #expect(found["users without a valid e-mail address: not imported"] == [3])
+    #expect(found["conversations without a contact: imported without one"] == [299])
+    #expect(found["conversations pending: imported as open"]?.count == ImportFindings.idsMax)
+    #expect(found["csat_survey_responses of an unknown rating: not imported"] == [4])
+    #expect(
+      found["canned_responses whose code cannot be a shortcut: not imported"] == [2])
+    let numbering = try Migrator(connection).verify().filter { $0.name.contains("number") }
+    #expect(numbering.count == 2 && numbering.allSatisfy(\.passed))
+  }
+
+  @Test func `contacts are visitors, users are members without a password`() throws {
+    try run()
+    #expect(
+      try connection.texts(
+        "SELECT attributes::text FROM visitors WHERE name = 'Contact 8'") == [
+          #"{"city": "Ghent", "plan": "gold", "tags": "[\"a\",\"b\"]", "phone": "+15550100", "#
+            + #""seats": 3, "company": "ACME"}"#
+        ])
+    #expect(
+      try connection.texts(
+        """
+        SELECT name || (SELECT count(*) FROM chat_sessions s WHERE s.user_id = v.id)
+        FROM visitors v WHERE external_id = 'customer-20'
+        """) == ["Known2"])
+    #expect(
+      try connection.number("SELECT count(*) FROM visitors WHERE banned_at IS NOT NULL") == 1)
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', o.email, o.name, m.role, (o.password_hash IS NULL)::text)
+        FROM memberships m JOIN operators o ON o.id = m.operator_id ORDER BY 1
+        """) == ["dana@bikes.example Dana admin true", "omar@bikes.example Omar H. agent true"])
+    #expect(
+      try connection.texts("SELECT name || coalesce(colour, '') FROM tags ORDER BY 1") == [
+        "refund", "vip#ff00aa",
+      ])
+  }
+
+  @Test func `another run adds only what is new, at the end of each conversation`() throws {
+    try run()
+    let before = try contents(connection)
+    #expect(try run() == ChatwootImport.Summary())
+    #expect(try contents(connection) == before)
+    // A gateway has written to a conversation meanwhile, and an administrator has removed Dana.
+    try connection.execute(
+      script: """
+        WITH s AS (UPDATE chat_sessions SET last_seq = last_seq + 1, message_count = 9
+          WHERE context -> 'chatwoot' ->> 'number' = '3' RETURNING *)
+        INSERT INTO chats (workspace_id, session_id, seq, role, content, content_hash)
+        SELECT workspace_id, id, last_seq, 'visitor', 'live', sha256('live') FROM s;
+        DELETE FROM memberships m USING operators o
+        WHERE o.id = m.operator_id AND o.email = 'dana@bikes.example';
+        UPDATE chat_sessions SET deleted_at = now()
+        WHERE context -> 'chatwoot' ->> 'number' = '13';
+        """)
+    try chatwoot.execute(
+      script: """
+        INSERT INTO messages (content, account_id, inbox_id, conversation_id, message_type,
+          sender_type, sender_id, created_at)
+        SELECT 'late', 7, 1, n, 0, 'Contact', 1, '2024-01-15' FROM unnest(ARRAY[3, 13]) n;
+        """)
+    let again = try run()
+    #expect(again.messages == 1)
+    #expect(again.members == 0)
+    #expect(
+      try connection.texts(
+        """
+        SELECT seq || content FROM chats WHERE seq > 10 AND session_id = (
+          SELECT id FROM chat_sessions WHERE context -> 'chatwoot' ->> 'number' = '3') ORDER BY seq
+        """) == ["11live", "12late"])
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+  }
+
+  @Test func `a run that is killed anywhere is continued to the same result`() throws {
+    try run()
+    let whole = try contents(connection)
+    let other = try ChatwootImportTests.target()
+    // Each run ends one page of messages later than the one before.
+    for pages in 1...8 {
+      var left = pages
+      var chatwoot = try importer(other, batch: 40)
+      do {
+        _ = try chatwoot.run { _ in
+          left -= 1
+          if left == 0 { throw Stopped() }
+        }
+        #expect(pages > 7)
+      } catch is Stopped {}
+    }
+    try run(other)
+    #expect(try contents(other) == whole)
+    #expect(try Migrator(other).verify().filter { !$0.passed } == [])
+  }
+
+  @Test func `an erased visitor does not come back`() throws {
+    try run()
+    let visitors = try connection.run(
+      Query(
+        """
+        SELECT id FROM visitors WHERE name IN ('Contact 50', 'Contact 50 Doe', 'Known') ORDER BY id
+        """))
+    #expect(visitors.count == 2)
+    for row in 0..<visitors.count {
+      let id = try #require(visitors.uuid(row, 0))
+      _ = try StoredData(connection).erase(id, workspace: workspace)
+    }
+    try chatwoot.execute(
+      script: """
+        INSERT INTO messages (content, account_id, inbox_id, conversation_id, message_type,
+          sender_type, sender_id, created_at)
+        SELECT 'secret', 7, 1, id, 0, 'Contact', 1, now() FROM conversations
+        WHERE contact_id IN (20, 50);
+        """)
+    #expect(try run() == ChatwootImport.Summary())
+    #expect(try connection.number("SELECT count(*) FROM chats WHERE content = 'secret'") == 0)
+  }
+
+  @Test func `only conversations since a day are imported, with their contacts`() throws {
+    let since = try #require(
+      try connection.run(Query("SELECT '2024-03-12T00:00:00Z'::timestamptz")).time(0, 0))
+    var chatwoot = try importer(since: since)
+    let summary = try chatwoot.run()
+    #expect(summary.conversations == 37)
+    #expect(summary.visitors == 35)
+    #expect(try connection.number("SELECT count(*) FROM visitors") == 36)
+  }
+
+  @Test func `another database and another account are refused`() throws {
+    #expect(throws: ChatwootImport.Refusal.noAccount(9)) {
+      try ChatwootImport(
+        StoredData(connection), workspace: workspace, from: BlockingConnection(source.url),
+        account: 9, isRun: false)
+    }
+    let empty = try EmptyDatabase()
+    let refusal = #expect(throws: ChatwootImport.Refusal.self) {
+      try ChatwootImport(
+        StoredData(connection), workspace: workspace, from: BlockingConnection(empty.url),
+        account: 7, isRun: false)
+    }
+    #expect(refusal?.description.contains("account_users.account_id") == true)
+  }
+}
+
+extension ChatwootImport {
+  /// Whether nothing is left to import.
+  fileprivate consuming func unchanged() throws -> Bool {
+    var copy = self
+    return try copy.run() == Summary()
+  }
+}
