@@ -100,6 +100,12 @@ export const face = (who, more = '') => el(
  *   draw: (model: Own | Writer) => HTMLElement}} ThreadParts
  */
 
+/**
+ * The text that the node of a message shows.
+ * @type {WeakMap<HTMLElement, string>}
+ */
+const bodies = new WeakMap();
+
 /** @template {Piece} Own */
 export class Thread {
   /** Whether the view follows new messages: not while the reader has scrolled up. */
@@ -226,6 +232,7 @@ export class Thread {
     const on = this.#on;
     const isMe = who.id === on.me().id;
     const pending = !model.seq && !failed;
+    if (node && bodies.get(node) !== model.body) node = undefined; // it was erased
     node ??= el(
       `div.say.${out ? 'out' : 'in'}${isNew ? '.enter' : ''}`,
       {},
@@ -235,6 +242,7 @@ export class Thread {
       on.extra(model),
       el('p.state'),
     );
+    bodies.set(node, model.body);
     const bubble = node.children[2];
     const line = /** @type {HTMLElement} */ (node.lastElementChild);
     const at = time(model.at);

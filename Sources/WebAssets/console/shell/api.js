@@ -193,4 +193,12 @@ export const api = {
   replies: () => whole(`${ADMIN}/reply-objects`, 'reply_objects'),
   /** @type {(id: string, yes: boolean) => Promise<unknown>} */
   block: (id, yes) => call('POST', `${ADMIN}/visitors/${id}/${yes ? 'block' : 'unblock'}`),
+  /** @type {(id: string) => Promise<unknown>} */
+  erase: (id) => call('DELETE', `${ADMIN}/visitors/${id}`),
 };
+
+/**
+ * The address of a file with all data of a visitor.
+ * @param {string} visitor
+ */
+export const exportAddress = (visitor) => `${ADMIN}/visitors/${visitor}/export`;

@@ -60,6 +60,7 @@ export class App {
       changed: this.changed,
       tags: () => { this.drawer(false); this.pane.actions.tags(); },
       close: () => this.drawer(false),
+      mayErase: () => this.#session.operator.role !== 'agent',
     });
     /** @type {Pane} */
     this.pane = this.#makePane();

@@ -8,6 +8,7 @@ import { focusOn } from '../shell/element.js';
 import { facts } from './facts.js';
 import { faceOf, nameOf } from '../inbox/inbox.js';
 import { stars } from './stars.js';
+import { VisitorData } from './visitor-data.js';
 
 const EARLIER = 6; // earlier conversations
 const ATTRIBUTES_MAX = 32;
@@ -42,10 +43,14 @@ export class VisitorPanel {
   #trouble = '';
   /** Whether the question before blocking is shown. */
   #isAsking = false;
+  #data;
 
-  /** @param {{changed: () => void, tags: () => void, close: () => void}} on */
+  /**
+   * @param {{changed: () => void, tags: () => void, close: () => void, mayErase: () => boolean}} on
+   */
   constructor(on) {
     this.#on = on;
+    this.#data = new VisitorData({ ...on, erased: (visitor) => this.#erased(visitor) });
     this.root = el('aside.visitor', { 'aria-label': 'Visitor', hidden: true, tabindex: -1 });
   }
 
@@ -61,6 +66,7 @@ export class VisitorPanel {
     this.follows = [];
     this.#trouble = '';
     this.#isAsking = false;
+    this.#data.reset();
     if (!id) return;
     try {
       const { conversation } = await api.one(id);
@@ -93,6 +99,7 @@ export class VisitorPanel {
     const minute = row && new Date().getMinutes(); // the local time changes with it
     const sign = JSON.stringify([
       row, head, detail?.visitor, earlier, this.follows, this.#trouble, this.#isAsking, minute,
+      this.#data.state,
     ]);
     if (this.#sign === sign) return;
     this.#sign = sign;
@@ -113,6 +120,7 @@ export class VisitorPanel {
         this.#followed(),
         this.#trouble && el('section', {}, el('p.meta', { role: 'status' }, this.#trouble)),
         this.#block(visitor),
+        'banned_at' in visitor && this.#data.section(visitor),
       ].filter(Boolean)
     );
     if (held) focusOn(this.root.querySelector(`[data-key="${held}"]`));
@@ -282,6 +290,17 @@ export class VisitorPanel {
         this.#button('Cancel', '.quiet', () => this.#ask(false)),
       ),
     );
+  }
+
+  /** @param {string} visitor whose conversations have lost their texts */
+  #erased(visitor) {
+    const { detail } = this;
+    if (detail?.visitor?.id !== visitor) return;
+    this.detail = { ...detail, visitor: null };
+    this.earlier = [];
+    this.follows = [];
+    this.#trouble = 'The personal data are erased.';
+    this.#on.changed();
   }
 
   /**
