@@ -89,6 +89,7 @@ class PersonalDataRun(WidgetRun):
         expect(self.part).to_have_count(0)
         expect(page.locator(".log")).to_contain_text("[erased]")
         expect(page.locator(".log")).not_to_contain_text(SECRET)
+        expect(page.locator("body")).not_to_contain_text("Lange Gasse")
         self.shot(page, "personal-data-erased")
         left = self.sql(
             f"SELECT (SELECT count(*) FROM chats WHERE content LIKE '%{SECRET}%') + (SELECT count(*) FROM visitors)"
