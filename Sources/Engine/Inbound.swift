@@ -184,7 +184,9 @@ extension Engine {
     case .watch: inbox.watch(connection, command, &connections, &effects)
     case .viewing: presence.view(connection, command, sessions, &connections, &effects)
     case .available: inbox.setAvailable(connection, command, &connections, &effects)
-    case .pong: break
+    case .pong:
+      // A client that wants to know whether the connection lives.
+      if !command.ref.isEmpty { connections.confirm(connection, command.ref) }
     }
   }
 

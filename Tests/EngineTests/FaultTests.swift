@@ -285,6 +285,17 @@ struct FaultTests {
     #expect(ada.receive() == [.close(4102)])
   }
 
+  @Test("a pong with a ref is answered, so that a client sees whether the connection lives")
+  func probe() {
+    let world = World()
+    let ada = world.member("visitor", world.makeSession())
+    _ = ada.texts()
+    ada.send(#"{"type":"pong"}"#)
+    #expect(ada.receive().isEmpty)
+    ada.send(#"{"type":"pong","ref":7}"#)
+    #expect(ada.texts() == [#"{"type":"ok","ref":7}"#])
+  }
+
   @Test(
     "a token's expiry is announced, authenticate renews it, and an expired token closes with 4202")
   func expiry() {

@@ -21,6 +21,33 @@ struct AssetTests {
     #expect(Set(Asset.all.map(\.name)).count == Asset.all.count)
   }
 
+  @Test("the console is one script of 48,000 bytes at most, without its seldom pages")
+  func console() throws {
+    let page = try #require(Asset.named("/console"))
+    let scripts = page.text.matches(of: /<script[^>]*src="([^"]+)"/).map { String($0.1) }
+    #expect(scripts.count == 1)
+    let script = try #require(Asset.at(scripts[0]))
+    #expect(script.brotli.count <= 48_000)
+    #expect(!script.text.contains(/import\s*(?:[\w{*][^;]*from\s*)?["']/))
+    let pages = try #require(Asset.named("/assets/console-pages.js"))
+    #expect(script.text.contains("import(\"\(pages.path)\")"))
+  }
+
+  @Test("the application's manifest names embedded icons of their sizes")
+  func installable() throws {
+    let manifest = try #require(Asset.named("/console.webmanifest"))
+    let icons = manifest.text.matches(of: /"src": "([^"]+)", "sizes": "([^"]+)"/)
+    #expect(icons.count == 4)
+    for icon in icons {
+      let asset = try #require(Asset.at(String(icon.1)))
+      guard asset.type == "image/png" else { continue }
+      // PNG (ISO 15948 §11.2.2): the width is at byte 16, the height behind it.
+      let sides = [16, 20].map { at in asset.plain[at..<at + 4].reduce(0) { $0 << 8 | Int($1) } }
+      #expect("\(sides[0])x\(sides[1])" == icon.2)
+    }
+    #expect(Asset.named("/console-worker.js") != nil)
+  }
+
   static let languages = Asset.all.filter {
     $0.name.wholeMatch(of: /\/assets\/widget-[a-z]{2}\.js/) != nil
   }
@@ -58,11 +85,6 @@ struct AssetTests {
     }
   }
 
-  /// Texts, and a library in its distributed form, have no source map.
-  static func hasNoMap(_ asset: Asset) -> Bool {
-    asset.name == "/assets/qr-code.js" || languages.contains { $0.path == asset.path }
-  }
-
   /// The texts of one language by key, in the order of its module, one a line.
   static func texts(_ code: String) throws -> [(key: String, text: String)] {
     let module = try String(
@@ -92,17 +114,15 @@ struct AssetTests {
   @Test("each file that a page, script or style sheet refers to is embedded")
   func references() {
     var count = 0
-    for asset in Asset.all where !asset.name.hasSuffix(".map") {
+    for asset in Asset.all {
       for match in asset.text.matches(
-        of: /(?:src|href)="(\/[^"#]*)"|["'`(](\/assets\/[^"'`)]+)|sourceMappingURL=(\S+)/)
+        of: /(?:src|href)="(\/[^"#]*)"|["'`(](\/assets\/[^"'`)]+)/)
       {
-        let path = String(match.1 ?? match.2 ?? match.3 ?? "")
+        let path = String(match.1 ?? match.2 ?? "")
         #expect(Asset.at(path) != nil, "\(asset.path) names \(path)")
         count += 1
       }
-      let isCode = asset.type.hasPrefix("text/css") || asset.type.hasPrefix("text/javascript")
-      let hasMap = asset.text.contains("sourceMappingURL=")
-      #expect(hasMap == (isCode && !Self.hasNoMap(asset)))
+      #expect(!asset.text.contains("sourceMappingURL="), "\(asset.path)")
     }
     #expect(count > 20)
   }

@@ -181,11 +181,13 @@ struct HTTPServer {
     let context = context
     let loop = loop
     let began = turn.now
+    let fields = head.fields
     Task(executorPreference: context.executors[loop]) {
-      let response = await CurrentLoop.$index.withValue(loop) {
+      var response = await CurrentLoop.$index.withValue(loop) {
         isForInstance
           ? await context.api.handleInstance(request) : await context.api.handle(request)
       }
+      ListCoding.apply(to: &response, fields)
       context.mailboxes[loop].post(.response(socket: id, response, began: began))
     }
   }

@@ -91,6 +91,11 @@ public final class API: Sendable {
     routes.indices.contains(index) ? (routes[index].method, routes[index].path) : nil
   }
 
+  /// Whether a route returns pages of a list to members.
+  public static func isList(_ index: Int) -> Bool {
+    routes.indices.contains(index) && routes[index].isList
+  }
+
   /// Responds to a request whose path begins with `/api/v1/`.
   public func handle(_ original: APIRequest) async -> APIResponse {
     var request = original

@@ -90,6 +90,12 @@ struct Route: Sendable {
 
   var isWrite: Bool { method != "GET" }
 
+  /// Whether it returns pages of a list to members.
+  var isList: Bool {
+    guard case .forMembers = handler, !isWrite, response != nil else { return false }
+    return query.contains { $0.name == QueryParameter.cursor.name }
+  }
+
   /// Whether it supports `Idempotency-Key`.
   var isIdempotent: Bool {
     guard case .forMembers = handler else { return false }

@@ -1,9 +1,13 @@
 /** Constants that scripts/web defines: paths of other built files, and style sheets as text. */
 declare const APP: string;
+declare const BUILD: string;
 declare const FORMS: string;
 declare const ICON: string;
+declare const ICON_192: string;
 declare const LANGUAGES: Record<string, string>;
 declare const LAUNCHER_STYLES: string;
+declare const OFFLINE_PAGE: string;
+declare const PAGES_FILE: string;
 declare const PREVIEW_STYLES: string;
 declare const QR_CODE: string;
 declare const WIDGET_STYLES: string;

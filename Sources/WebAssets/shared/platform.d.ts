@@ -33,3 +33,25 @@ interface PasskeyFormat {
 interface PasskeyCredential extends PublicKeyCredential {
   toJSON(): object;
 }
+
+/** The parts of a service worker's scope that console/install/worker.js uses (Service Workers §4). */
+interface WorkerScope {
+  registration: ServiceWorkerRegistration;
+  navigator: { setAppBadge?: (count: number) => Promise<void> };
+  clients: {
+    claim(): Promise<void>;
+    matchAll(options: object): Promise<WorkerClient[]>;
+    openWindow(url: string): Promise<WorkerClient | null>;
+  };
+  skipWaiting(): Promise<void>;
+  addEventListener(type: string, listener: (event: WorkerEvent) => void): void;
+}
+interface WorkerClient { postMessage(message: object): void; focus(): Promise<WorkerClient> }
+interface WorkerEvent {
+  waitUntil(work: Promise<unknown>): void;
+  respondWith(response: Promise<Response>): void;
+  request: Request;
+  notification: Notification;
+  data: { text(): string } | null;
+}
+interface Navigator { setAppBadge?(count: number): Promise<void> }

@@ -80,6 +80,12 @@ export class Link {
   }
 
   /**
+   * The browser reports that there is no network: the socket would be found dead half a minute
+   * later. If the gateway can be reached nevertheless, the next attempt succeeds.
+   */
+  offline() { if (this.#socket) this.drop(Close.silent); }
+
+  /**
    * Closes the socket and reconnects as its code demands.
    * @param {number} code
    */

@@ -320,6 +320,7 @@ export async function start(place) {
   const { screen, session } = app;
   launcher.onclick = () => app.toggle();
   addEventListener('online', () => session.link.nudge());
+  addEventListener('offline', () => session.link.offline());
   document.addEventListener('visibilitychange', () => { session.link.nudge(); screen.changed(); });
   app.spoken();
   if (app.visitor.identity?.talk) { session.link.start(); app.configure(); }

@@ -4,7 +4,7 @@
 
 import { api } from '../shell/api.js';
 import { generatedName } from '../visitor/visitor-name.js';
-import { Section } from './section.js';
+import { request, Section } from './section.js';
 
 const COUNT_EVERY = 2000; // ms between two requests of the counts
 const COUNT_DELAY = 60; // ms; changes in this time are counted by one request
@@ -25,6 +25,20 @@ const SECTIONS = {
   all: ['waiting', 'mine', 'others'],
   closed: ['closed'],
 };
+
+/**
+ * The first pages of the view that is shown first, requested before the console is there.
+ * @typedef {Map<SectionName, Promise<ConversationPage>>} Ahead
+ */
+
+/** @returns {Ahead} */
+export function requestAhead() {
+  return new Map(SECTIONS.all.map((name) => {
+    const page = request(name);
+    page.catch(() => {}); // the console, if it comes, says that there is no list
+    return [name, page];
+  }));
+}
 
 export class Inbox {
   /** @type {Map<string, Row>} */
@@ -67,6 +81,15 @@ export class Inbox {
   constructor(me, changed) { this.#me = me; this.#changed = changed; }
 
   get #shown() { return SECTIONS[this.view].map((name) => this.#sections[name]); }
+  /** The number of loaded conversations of this operator with unread messages. */
+  get unread() {
+    let count = 0;
+    for (const row of this.rows.values()) {
+      if (row.status === 'active' && this.mine(row) && unreadOf(row)) count += 1;
+    }
+    return count;
+  }
+
   get loaded() { return this.#shown.every((section) => section.loaded); }
   get failed() { return this.#shown.find((section) => section.failed)?.failed ?? ''; }
 
@@ -86,13 +109,17 @@ export class Inbox {
     return this.load();
   }
 
-  /** Loads the first pages, after a change of the view or a gap in the connection. */
-  async load() {
+  /**
+   * Loads the first pages, after a change of the view or a gap in the connection.
+   * @param {Ahead=} ahead
+   */
+  async load(ahead) {
     const began = Date.now();
     /** @param {string} id */
     const isNewer = (id) => (this.rows.get(id)?.receivedAt ?? 0) >= began;
     await Promise.all(this.#shown.map(async (section) => {
-      const page = await section.load(this.filter, this.#taker(section, began), isNewer);
+      const page = await section.load(this.filter, this.#taker(section, began), isNewer,
+        ahead?.get(section.name));
       if (page) this.#paged(page);
       this.#changed();
     }));

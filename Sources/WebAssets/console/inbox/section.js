@@ -35,6 +35,15 @@ export const KINDS = {
   },
 };
 
+/**
+ * @param {SectionName} name
+ * @param {Filter=} filter
+ * @param {string?=} cursor
+ */
+export const request = (name, filter, cursor = null) => (
+  api.list({ ...KINDS[name].query, ...filter, limit: PAGE, cursor })
+);
+
 export class Section {
   /** @type {string[]} */
   ids = [];
@@ -46,8 +55,10 @@ export class Section {
   /** @type {Map<string, string>} */
   #keys = new Map();
   #busy = false;
-  /** Counts the loads, so that a late answer is dropped. */
+  /** Counts the loads. */
   #turn = 0;
+  /** The newest load whose answer was taken: an older answer is dropped. */
+  #taken = 0;
 
   /** @param {SectionName} name */
   constructor(name) { this.name = name; this.#kind = KINDS[name]; }
@@ -84,11 +95,13 @@ export class Section {
    * @param {Filter} filter
    * @param {Take} take returns the newest state of a row, or null if it belongs elsewhere
    * @param {(id: string) => boolean} isNewer whether the socket has brought the row meanwhile
+   * @param {Promise<ConversationPage>=} ahead the page, if it was requested before
    */
-  async load(filter, take, isNewer) {
+  async load(filter, take, isNewer, ahead) {
     const turn = ++this.#turn;
-    const page = await this.#ask(filter, null);
-    if (!page || turn !== this.#turn) return null;
+    const page = await this.#ask(filter, null, ahead);
+    if (!page || turn <= this.#taken) return null;
+    this.#taken = turn;
     const listed = new Set(page.conversations.map(({ id }) => id));
     const last = page.conversations.at(-1);
     const end = last && this.name === 'closed' && page.next_cursor
@@ -124,7 +137,7 @@ export class Section {
   }
 
   forget() {
-    this.#turn += 1;
+    this.#taken = ++this.#turn;
     this.ids = [];
     this.#keys.clear();
     this.cursor = null;
@@ -145,10 +158,11 @@ export class Section {
   /**
    * @param {Filter} filter
    * @param {string?} cursor
+   * @param {Promise<ConversationPage>=} ahead
    */
-  async #ask(filter, cursor) {
+  async #ask(filter, cursor, ahead) {
     try {
-      const page = await api.list({ ...this.#kind.query, ...filter, limit: PAGE, cursor });
+      const page = await (ahead ?? request(this.name, filter, cursor));
       this.failed = '';
       return page;
     } catch (error) {

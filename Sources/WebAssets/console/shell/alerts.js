@@ -3,6 +3,7 @@
 
 import { store } from '../../shared/store.js';
 import { nameOf, unreadOf } from '../inbox/inbox.js';
+import { notify } from '../install/install.js';
 
 const KEY = 'chirrup:console:alerts';
 const QUIET = 1500; // ms; at most one sound in this time
@@ -95,15 +96,12 @@ export class Alerts {
    */
   #notify(row, title, body) {
     if (!this.desktop) return;
+    const options = { body, tag: row.id, icon: ICON, data: row.id };
     try {
-      const note = new Notification(title, {
-        body,
-        tag: row.id,
-        icon: ICON,
-      });
+      const note = new Notification(title, options);
       note.onclick = () => { focus(); this.#on.open(row.id); note.close(); };
       this.#shown.set(row.id, note);
-    } catch { /* browsers of phones take notifications from service workers only */ }
+    } catch { notify(title, options); /* phones take them from service workers only */ }
   }
 
   #unlock() {

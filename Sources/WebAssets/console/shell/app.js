@@ -9,6 +9,7 @@ import { Inbox, nameOf } from '../inbox/inbox.js';
 import { List } from '../inbox/list.js';
 import { Presence } from '../inbox/presence.js';
 import { short } from '../inbox/row.js';
+import { badge, clear, install } from '../install/install.js';
 import { Pane } from '../thread/pane.js';
 import { VisitorPanel } from '../visitor/visitor-panel.js';
 import { Alerts } from './alerts.js';
@@ -74,7 +75,7 @@ export class App {
       this.alerts.changed(row, known);
       this.alerts.settled(row);
     };
-    this.profile = profileMenu(this, session.workspace.name);
+    this.profile = profileMenu(this, session.workspace.name, () => this.#leave());
     this.search = this.#makeSearch();
     /** @type {LinkState} */
     this.state = new LinkState(this, () => this.pane.talk);
@@ -88,11 +89,17 @@ export class App {
     this.acts = acts(this);
   }
 
-  /** Replaces the content of the document and connects. */
-  start() {
+  /**
+   * Replaces the content of the document and connects. The list is shown before the connection is
+   * open, and loaded again afterwards, since something may have changed until then.
+   * @param {import('../inbox/inbox.js').Ahead=} ahead
+   */
+  start(ahead) {
     this.#listen();
+    install((id) => this.take(id), this.#controls.signal);
     document.body.replaceChildren(this.root);
     this.link.start();
+    this.inbox.load(ahead);
     this.#routed();
     this.render();
   }
@@ -161,7 +168,7 @@ export class App {
         open: (id) => this.go(id),
         take: (id) => this.take(id),
         live: () => state.live,
-        lostAt: () => link.lostAt,
+        lostAt: () => link.lostSince,
         current: () => pane.id,
         typing: (id) => pane.typing(id) || this.activity.typing(id),
         doing: (id) => doing(inbox.rows.get(id), this.presence.of(id).online),
@@ -214,6 +221,7 @@ export class App {
     const { signal } = this.#controls;
     this.#timers = [
       setInterval(() => {
+        if (document.visibilityState === 'visible') this.link.probe();
         this.state.render();
         this.list.clocks();
         if (!this.state.live) this.changed();
@@ -229,6 +237,7 @@ export class App {
       if (this.pages.unsaved) event.preventDefault();
     }, { signal });
     addEventListener('online', () => this.link.nudge(), { signal });
+    addEventListener('offline', () => this.link.offline(), { signal });
     document.addEventListener('visibilitychange', () => {
       this.link.nudge();
       this.changed();
@@ -307,6 +316,7 @@ export class App {
     presence.view(isSeen ? pane.id : '');
     state.render();
     const { waiting } = this.inbox.counts;
+    badge(waiting + this.inbox.unread);
     this.rail.render(waiting);
     const title = pages.title ? `${pages.title}, Chirrup` : 'Chirrup console';
     document.title = waiting ? `(${short(waiting)}) ${title}` : title;
@@ -442,6 +452,7 @@ export class App {
     const { length } = this.outbox.waiting;
     await api.logout().catch(() => {});
     api.know(false);
+    await clear();
     const words = length === 1 ? '1 unsent reply is' : `${length} unsent replies are`;
     const more = length ? ` ${words} kept on this device and sent at your next login.` : '';
     this.#end(`You are logged out.${more}`);

@@ -1,6 +1,7 @@
 // The state of the connection: the line below the list, its details, and the banner for trouble.
 
 import { el, icon } from '../../shared/dom.js';
+import { Close, Command } from '../../shared/protocol.js';
 import { Link } from '../../shared/socket.js';
 import { nameOf } from '../inbox/inbox.js';
 import { focusOn } from './element.js';
@@ -8,9 +9,32 @@ import { focusOn } from './element.js';
 const SHORT_GAP = 3000; // ms; a shorter gap is not shown
 const NOTICE_SHOWN = 6000; // ms
 
-/** A link that measures the time between a request and its answer. */
+const QUIET = 10_000; // ms of silence after which a visible console checks the connection
+const RECENT = 1000; // ms; a request behind a longer silence checks it too
+const ANSWER = 1500; // ms; a later answer is shown as a lost connection, until it arrives
+
+/**
+ * A link that measures the time between a request and its answer, and knows when the gateway is
+ * silent. The heartbeat closes a silent connection after 40 s; before that it is only reported,
+ * since a slow network may deliver the answer yet.
+ */
 export class TimedLink extends Link {
   roundTrip = 0; // ms
+  #changed;
+  /** When the last probe was sent, in ms of Date.now(). Any later frame answers it. */
+  #probedAt = 0;
+
+  /** @param {import('../../shared/socket.js').LinkOptions} options */
+  constructor(options) { super(options); this.#changed = options.changed; }
+
+  /** Whether a probe has no answer yet, and should have. */
+  get isMute() {
+    return this.state === 'open' && this.#probedAt > this.receivedAt
+      && Date.now() - this.#probedAt >= ANSWER;
+  }
+
+  /** When the connection was lost or became mute, in ms of Date.now(); 0 for none. */
+  get lostSince() { return this.lostAt || (this.isMute ? this.#probedAt : 0); }
 
   /**
    * @param {ClientFrame} frame
@@ -18,11 +42,29 @@ export class TimedLink extends Link {
    */
   request(frame, done) {
     const at = Date.now();
-    return super.request(frame, (answer) => {
+    super.request(frame, (answer) => {
       if (this.state === 'open') this.roundTrip = Date.now() - at;
       done?.(answer);
     });
+    if (frame.type !== Command.pong) this.probe(RECENT);
   }
+
+  /**
+   * Sends a `pong`, which the gateway answers at once, if the connection has been silent. Other
+   * answers may take long: a message waits for its commit.
+   * @param {number=} silence in ms
+   */
+  probe(silence = QUIET) {
+    const now = Date.now();
+    if (this.state !== 'open' || this.#probedAt > this.receivedAt) return;
+    if (now - this.receivedAt < silence) return;
+    this.#probedAt = now;
+    this.request({ type: Command.pong });
+    setTimeout(this.#changed, ANSWER);
+  }
+
+  /** A mute connection is given up: the network is back, or the operator wants to try again. */
+  nudge() { if (this.isMute) this.drop(Close.silent); else super.nudge(); }
 }
 
 export class LinkState {
@@ -54,9 +96,10 @@ export class LinkState {
 
   /** Whether the connection is open, or was lost only a moment ago. */
   get live() {
-    const { state, lostAt } = this.#on.link;
-    return state === 'open'
-      || (lostAt > 0 && state !== 'stopped' && Date.now() - lostAt < SHORT_GAP);
+    const { state, lostAt, isMute } = this.#on.link;
+    if (state === 'open') return !isMute;
+    return lostAt > 0 && state !== 'stopped' && navigator.onLine
+      && Date.now() - lostAt < SHORT_GAP;
   }
 
   toggle(show = this.details.hidden) {
@@ -90,7 +133,7 @@ export class LinkState {
       : [
         '.off',
         'Not connected',
-        link.state === 'stopped' ? '' : `for ${age(now - link.lostAt)}`,
+        link.state === 'stopped' ? '' : `for ${age(now - link.lostSince)}`,
         `list as of ${new Date(inbox.asOf || now).toLocaleTimeString()}`,
       ];
     if (now < this.#until) {
@@ -129,7 +172,9 @@ export class LinkState {
       ];
     }
     else if (!this.live) {
-      const when = link.state === 'connecting'
+      const when = link.isMute
+        ? 'The server does not answer.'
+        : link.state === 'connecting'
         ? 'Reconnecting.'
         : `Reconnecting in ${left(link.retryAt)}\u00a0s.`;
       parts = [

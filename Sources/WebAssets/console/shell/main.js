@@ -3,6 +3,7 @@
 // set up.
 
 import './icons.js';
+import { requestAhead } from '../inbox/inbox.js';
 import { api, statusOf } from './api.js';
 import { App } from './app.js';
 import { codeForm } from './code-form.js';
@@ -14,7 +15,8 @@ import { invitation, signOn, takeAnswer, troubleOf } from './sign-on.js';
 /** @param {string=} notice why the session ended */
 async function boot(notice = '') {
   if (!notice && api.known) {
-    try { return enter(await api.token()); } catch (error) {
+    const ahead = requestAhead(); // beside the token: a round trip less until the list
+    try { return enter(await api.token(), '', ahead); } catch (error) {
       if (statusOf(error) === 401) notice = 'Your session ended. Drafts are kept on this device.';
     }
   }
@@ -50,13 +52,14 @@ async function arrive(answer) {
 /**
  * @param {Login} session
  * @param {string=} given the password of this login
+ * @param {import('../inbox/inbox.js').Ahead=} ahead
  */
-function enter(session, given = '') {
+function enter(session, given = '', ahead = undefined) {
   remember(session);
   const again = async () => enter(await api.token());
   if (session.must_change_password) show(choosePassword(given, again, leave));
   else if (session.must_add_second_factor) show(enrolmentGate(given, again, leave));
-  else new App(session, boot).start();
+  else new App(session, boot).start(ahead);
 }
 
 /** @param {string=} notice */

@@ -10,29 +10,56 @@ import { rest } from './rest.js';
  * `unsaved` counts changes
  */
 /** @typedef {{session: () => Login, rest: Rest, changed: () => void}} PageContext */
+/** @typedef {typeof import('./rare-pages.js')} RarePages */
 
 /**
  * @type {Record<string, {title: string, look: string,
- *   load: () => Promise<(context: PageContext) => Page>}>}
+ *   load: (ended: () => void) => Promise<(context: PageContext) => Page>}>}
  */
 const PAGES = {
-  analytics: {
-    title: 'Analytics',
-    look: 'chart',
-    load: () => import('../analytics/analytics.js').then(({ analytics }) => analytics),
-  },
-  settings: {
-    title: 'Settings',
-    look: 'sliders',
-    load: () => import('../settings/settings.js').then(({ settings }) => settings),
-  },
+  analytics: { title: 'Analytics', look: 'chart', load: (ended) => rare('analytics', ended) },
+  settings: { title: 'Settings', look: 'sliders', load: (ended) => rare('settings', ended) },
 };
+
+/** The file of the pages is of another version: the gateway was upgraded under this console. */
+class Outdated extends Error {}
+
+const RELOADED = 'chirrup:console:reloaded'; // when this tab was reloaded for a newer version
+const RELOAD_EVERY = 60_000; // ms
+
+/**
+ * Loads a page of the other file. It gets that file's `rest`, whose refusals the page knows.
+ * @param {'analytics' | 'settings'} name
+ * @param {() => void} ended
+ * @returns {Promise<(context: PageContext) => Page>}
+ */
+async function rare(name, ended) {
+  /** @type {RarePages} */
+  const pages = await import(PAGES_FILE);
+  if (pages.build !== BUILD) throw new Outdated();
+  const own = pages.rest(ended);
+  return (context) => pages[name]({ ...context, rest: own });
+}
+
+/**
+ * Reloads the console, which then opens the same page. While gateways of two versions answer, as
+ * in an upgrade of one after the other, the page of one may get the file of the other again: so it
+ * does that once a minute.
+ */
+function reloadOnce() {
+  const last = Number(sessionStorage.getItem(RELOADED));
+  if (Date.now() - last < RELOAD_EVERY) return false;
+  sessionStorage.setItem(RELOADED, String(Date.now()));
+  location.reload();
+  return true;
+}
 
 export class Pages {
   /** The page that covers the inbox, or ''. */
   current = '';
   #pages = /** @type {Map<string, Page>} */ (new Map());
   #context;
+  #ended;
   #links = /** @type {Record<string, HTMLElement>} */ ({});
   #turn = 0;
 
@@ -41,6 +68,7 @@ export class Pages {
    *   refuses the session
    */
   constructor(on) {
+    this.#ended = on.ended;
     this.#context = {
       session: on.session,
       rest: rest(on.ended),
@@ -97,11 +125,12 @@ export class Pages {
     let page = this.#pages.get(name);
     if (!page) {
       try {
-        const make = await PAGES[name].load();
+        const make = await PAGES[name].load(this.#ended);
         page = this.#pages.get(name) ?? make(this.#context);
         this.#pages.set(name, page);
       } catch (error) {
-        if (turn === this.#turn) this.root.replaceChildren(this.#failed(name, path, error));
+        if (turn !== this.#turn || error instanceof Outdated && reloadOnce()) return;
+        this.root.replaceChildren(this.#failed(name, path, error));
         return;
       }
     }
@@ -118,14 +147,26 @@ export class Pages {
    */
   #failed(name, path, error) {
     console.warn('chirrup', error);
-    const again = () => this.#open(name, path, ++this.#turn, true);
+    const [title, hint, words, act] = error instanceof Outdated
+      ? [
+        'A new version of the console is here',
+        'Reload to open this page. Drafts and unsent messages are kept.',
+        'Reload',
+        () => location.reload(),
+      ]
+      : [
+        'This page could not be loaded',
+        'The server is not responding. The rest of the console still works.',
+        'Try again',
+        () => this.#open(name, path, ++this.#turn, true),
+      ];
     return el(
       'main.empty',
       { 'aria-label': PAGES[name].title },
       icon('nowifi'),
-      el('b', {}, 'This page could not be loaded'),
-      el('p', {}, 'The server is not responding. The rest of the console still works.'),
-      el('button.button', { type: 'button', click: again }, 'Try again'),
+      el('b', {}, title),
+      el('p', {}, hint),
+      el('button.button', { type: 'button', click: act }, words),
     );
   }
 

@@ -63,8 +63,9 @@ const alertRows = (alerts, row) => [
  * @param {{me: Person, alerts: import('./alerts.js').Alerts,
  *   link: import('../../shared/socket.js').Link}} app
  * @param {string} workspace its name
+ * @param {() => void} leave logs out; on a phone the rail has no room for its button
  */
-export function profileMenu({ me, alerts, link }, workspace) {
+export function profileMenu({ me, alerts, link }, workspace, leave) {
   let available = true;
   /** @type {(() => void)[]} */
   const rows = [];
@@ -93,7 +94,12 @@ export function profileMenu({ me, alerts, link }, workspace) {
       (yes) => { available = yes; announce(); render(); },
     ),
     ...alertRows(alerts, row),
-    el('p', {}, el('button.button', { type: 'button', click: () => panel.close() }, 'Done')),
+    el(
+      'p',
+      {},
+      el('button.button', { type: 'button', click: leave }, 'Log out'),
+      el('button.button', { type: 'button', click: () => panel.close() }, 'Done'),
+    ),
   );
   render();
   return {

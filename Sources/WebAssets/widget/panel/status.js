@@ -31,7 +31,7 @@ export function statusLine(line, session, rest) {
     if (session.trouble) return [session.trouble];
     if (link.state === 'stopped') return [say('unavailable')];
     if (link.lostAt) {
-      if (now - link.lostAt < SHORT_GAP) return [''];
+      if (now - link.lostAt < SHORT_GAP && navigator.onLine) return [''];
       wasShown = true;
       return waiting ? [say('lost') + fate] : [say('reconnecting'), dots()];
     }

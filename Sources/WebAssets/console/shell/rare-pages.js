@@ -1,0 +1,12 @@
+// The pages that few operators open, and seldom: a file of their own, which is loaded when it is
+// needed. It has its own copy of the modules that it shares with the console, so the console is one
+// file; nothing but what `Pages` passes is common to both.
+
+import './icons.js';
+
+export { analytics } from '../analytics/analytics.js';
+export { settings } from '../settings/settings.js';
+export { rest } from './rest.js';
+
+/** The version of the sources, see `Pages`. */
+export const build = BUILD;

@@ -1,0 +1,283 @@
+"""The console on slow, lost and foreign networks, and as an installed application.
+
+Started by console_everywhere.sh; needs a gateway with --demo and some hundred conversations. Bytes are those on the wire,
+as Chromium counts them; the slow network is Chromium's emulation.
+"""
+
+import re
+import sys
+import time
+
+from browser_test import Console
+from playwright.sync_api import Page, expect
+from widget_test import WidgetRun, main
+
+LIST = "/api/v1/admin/live-chat/conversations"
+ROUND_TRIP = 150  # ms
+BYTES_PER_SECOND = 1_600_000 / 8
+#: From the navigation to the first row, of a browser that knows neither the files nor the gateway.
+FIRST_LIST = 1_200  # ms
+FILES_MAX = 6
+LIST_BYTES_MAX = 30_000
+
+
+class Traffic:
+    """The requests of a page and the bytes of their answers on the wire, head and body."""
+
+    def __init__(self, page: Page) -> None:
+        self.cdp = page.context.new_cdp_session(page)
+        self.paths: dict[str, str] = {}
+        self.bytes: dict[str, int] = {}
+        self.cdp.on("Network.requestWillBeSent", self.sent)
+        self.cdp.on("Network.loadingFinished", self.finished)
+        self.cdp.send("Network.enable")
+
+    def sent(self, event) -> None:
+        url = event["request"]["url"]
+        if not url.startswith("data:"):
+            self.paths[event["requestId"]] = re.sub(r"^\w+://[^/]+", "", url)
+
+    def finished(self, event) -> None:
+        self.bytes[event["requestId"]] = int(event["encodedDataLength"])
+
+    def rows(self) -> list[tuple[str, int]]:
+        return [(path, self.bytes.get(request, 0)) for request, path in self.paths.items()]
+
+    def slow(self) -> None:
+        self.cdp.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        self.cdp.send("Network.emulateNetworkConditions", {
+            "offline": False, "latency": ROUND_TRIP, "downloadThroughput": BYTES_PER_SECOND,
+            "uploadThroughput": BYTES_PER_SECOND})
+
+
+class Everywhere(WidgetRun):
+    def run(self) -> None:
+        self.base = self.options.base_url
+        for part in (self.weight, self.first_list, self.upgraded, self.offline, self.silent, self.installed):
+            if not self.options.only or part.__name__ in self.options.only.split(","):
+                part()
+
+    def desk(self, width=1440, height=900, **more) -> Console:
+        desk = Console(self.page(self.context(width, height, **more)), self.base, None, None)
+        desk.login()
+        expect(desk.rows.first).to_be_visible()
+        return desk
+
+    # The parts
+
+    def weight(self) -> None:
+        desk = self.desk()
+        page = self.page(desk.page.context)
+        traffic = Traffic(page)
+        page.goto(f"{self.base}/console")
+        expect(page.locator(".row").first).to_be_visible()
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        page.wait_for_timeout(1_000)
+        rows = traffic.rows()
+        files = [row for row in rows if not row[0].startswith("/api/")]
+        lists = [row for row in rows if row[0].startswith(LIST)]
+        for path, count in rows:
+            print(f"      {count:7,} bytes  {path}")
+        self.promise(f"a start loads {len(files)} files of {sum(it[1] for it in files):,} bytes",
+                     len(files) <= FILES_MAX)
+        self.promise(f"and lists of {sum(it[1] for it in lists):,} bytes",
+                     lists and 0 < sum(it[1] for it in lists) < LIST_BYTES_MAX)
+        self.promise("no source map is served", "sourceMappingURL" not in "".join(
+            page.request.get(self.base + path).text() for path, _ in files))
+        desk.page.context.close()
+
+    def first_list(self) -> None:
+        desk = self.desk()
+        best = None
+        for _ in range(3):  # the emulation is exact, but the machine may be busy
+            page = self.page(desk.page.context)
+            Traffic(page).slow()
+            page.add_init_script("""new MutationObserver(() => {
+              if (!window.firstRow && document.querySelector('.row')) window.firstRow = performance.now();
+            }).observe(document, { childList: true, subtree: true });""")
+            page.goto(f"{self.base}/console", wait_until="commit")
+            expect(page.locator(".row").first).to_be_visible()
+            took = page.evaluate("window.firstRow")
+            best = min(best or took, took)
+            print(f"      {took:.0f} ms")
+            page.close()
+        self.promise(f"the first list of a cold start at {ROUND_TRIP} ms and 1.6 Mbit/s takes {best:.0f} ms",
+                     best < FIRST_LIST)
+        desk.page.context.close()
+
+    def upgraded(self) -> None:
+        """The open console is of a version before that of the gateway."""
+        desk = self.desk()
+        page = self.page(desk.page.context)
+        is_old = True
+
+        def older(route) -> None:
+            answer = route.fetch()
+            text = answer.text()
+            build = re.search(r'\.build!=="([0-9a-f]{10})"', text).group(1)
+            text = text.replace(build, "0" * 10)
+            text = re.sub(r"console-pages-[0-9a-f]{10}", "console-pages-0000000000", text)
+            route.fulfill(response=answer, body=text if is_old else answer.text())
+
+        page.route(re.compile(r"/assets/console-[0-9a-f]{10}\.js$"), older)
+        page.goto(f"{self.base}/console")
+        expect(page.locator(".row").first).to_be_visible()
+        is_old = False
+        page.get_by_role("link", name="Settings").click()
+        expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
+        self.promise("after an upgrade an open console reloads itself and opens the page",
+                     page.evaluate("performance.getEntriesByType('navigation')[0].type") == "reload")
+        # Gateways of both versions answer: the page of one gets the file of the other again and again.
+        is_old = True
+        page = self.page(desk.page.context)
+        page.route(re.compile(r"/assets/console-[0-9a-f]{10}\.js$"), older)
+        loads = []
+        page.on("load", lambda it: loads.append(it))
+        self.watch.expected = re.compile("Outdated|chirrup")
+        page.goto(f"{self.base}/console#/settings")
+        expect(page.get_by_text("A new version of the console is here")).to_be_visible()
+        page.wait_for_timeout(1_000)
+        self.shot(page, "outdated")
+        self.promise(f"between two versions it reloads once, then says so ({len(loads)} loads)", len(loads) == 2)
+        self.watch.expected = re.compile(r"$^")
+        desk.page.context.close()
+
+    #: Times in ms: when the event came, and when the element that reports it appeared.
+    OBSERVE = """(selector) => {
+      const seen = window.seen = {};
+      addEventListener('offline', () => { seen.offline = performance.now(); });
+      addEventListener('online', () => { seen.online = performance.now(); });
+      const shown = () => [...document.querySelectorAll('*')].flatMap((it) => [it, ...it.shadowRoot?.querySelectorAll('*') ?? []])
+        .some((it) => it.matches(selector) && it.checkVisibility() && it.textContent);
+      (function look() {
+        if (shown()) seen.lost ??= performance.now(); else if (seen.lost) seen.back ??= performance.now();
+        requestAnimationFrame(look);
+      })();
+    }"""
+
+    def offline(self) -> None:
+        self.watch.expected = re.compile("ERR_INTERNET_DISCONNECTED")
+        desk = self.desk()
+        widget = self.visitor().open()
+        widget.say("Hello")
+        widget.committed()
+        for name, page, selector in (("operator", desk.page, ".banner"), ("visitor", widget.page, ".warn")):
+            page.wait_for_timeout(500)
+            page.evaluate(self.OBSERVE, selector)
+            page.context.set_offline(True)
+            page.wait_for_function("window.seen.lost && window.seen.offline")
+            took = page.evaluate("seen.lost - seen.offline")
+            self.shot(page, f"offline-{name}")
+            self.promise(f"the {name} sees the loss of the network after {took:.0f} ms", took <= 2_000)
+            page.context.set_offline(False)
+            page.wait_for_function("window.seen.back && window.seen.online")
+            took = page.evaluate("seen.back - seen.online")
+            self.promise(f"and its return after {took:.0f} ms", took <= 10_000)
+        self.watch.expected = re.compile(r"$^")
+        desk.page.context.close()
+        widget.page.context.close()
+
+    def silent(self) -> None:
+        """The network loses all that the gateway sends, and nobody reports it."""
+        desk = self.desk()
+        page = self.page(desk.page.context)
+        lost = False
+        probes = []
+
+        def relay(socket) -> None:
+            server = socket.connect_to_server()
+            server.on_message(lambda text: None if lost else socket.send(text))
+
+            def forward(text) -> None:
+                probes.extend(re.findall('"pong"', text))
+                server.send(text)
+
+            socket.on_message(forward)
+
+        page.route_web_socket(re.compile("/api/v1/ws$"), relay)
+        page.goto(f"{self.base}/console")
+        banner = page.locator(".banner")
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        page.wait_for_timeout(13_000)
+        self.promise(f"a silent connection is probed every ten seconds ({len(probes)} in 13 s)",
+                     1 <= len(probes) <= 2 and banner.is_hidden())
+        lost = True
+        began = time.monotonic()
+        page.locator(".row").first.click()
+        expect(banner).to_contain_text("The server does not answer.")
+        took = time.monotonic() - began
+        self.shot(page, "silent")
+        self.promise(f"after the next action the silence is shown ({took:.1f} s)", took < 10)
+        lost = False
+        page.get_by_role("button", name="Try now").click()
+        expect(banner).to_be_hidden()
+        self.promise("“Try now” connects again")
+        desk.page.context.close()
+
+    def installed(self) -> None:
+        context = self.context(390, 844, has_touch=True, is_mobile=True)
+        context.grant_permissions(["notifications"], origin=self.base)
+        context.add_init_script("navigator.setAppBadge = async (count) => { window.badge = count; };")
+        desk = Console(self.page(context), self.base, None, None)
+        page = desk.page
+        cdp = context.new_cdp_session(page)
+        desk.login()
+        expect(desk.rows.first).to_be_visible()
+        page.evaluate("navigator.serviceWorker.ready.then(() => 1)")
+        manifest = cdp.send("Page.getAppManifest")
+        errors = [it["errorId"] for it in cdp.send("Page.getInstallabilityErrors")["installabilityErrors"]]
+        # A context of the test is a private window, where Chromium offers no installation.
+        self.promise(f"Chromium finds nothing that hinders the installation {errors}",
+                     not manifest["errors"] and "Chirrup console" in manifest["data"]
+                     and set(errors) <= {"in-incognito"})
+        waiting = int(self.sql("SELECT count(*) FROM chat_sessions WHERE status = 'waiting' AND deleted_at IS NULL"))
+        page.wait_for_function(f"window.badge >= {waiting}")
+        self.promise(f"the icon has a badge ({page.evaluate('window.badge')}, {waiting} of them wait)", waiting > 0)
+        self.pushed(context, page, cdp)
+        self.shot(page, "phone")
+        page.get_by_role("button", name=re.compile("Your settings$")).click()
+        leave = page.get_by_role("dialog").get_by_role("button", name="Log out")
+        expect(leave).to_be_in_viewport()
+        self.shot(page, "phone-settings")
+        leave.click()
+        expect(page.get_by_role("heading", name="Log in to the console")).to_be_visible()
+        left = page.evaluate("""async () => ({
+          caches: (await caches.keys()).length,
+          notes: (await (await navigator.serviceWorker.ready).getNotifications()).length, badge: window.badge })""")
+        self.promise(f"a phone can log out, which leaves nothing behind {left}",
+                     left == {"caches": 0, "notes": 0, "badge": 0})
+        self.watch.expected = re.compile("ERR_INTERNET_DISCONNECTED|503")
+        context.set_offline(True)
+        page.goto(f"{self.base}/console")
+        expect(page.get_by_role("heading", name="No connection to the server")).to_be_visible()
+        self.promise("without a network the application says so")
+        context.set_offline(False)
+        expect(page.get_by_role("heading", name="Log in to the console")).to_be_visible()
+        self.promise("and opens by itself once the network is back")
+        self.watch.expected = re.compile(r"$^")
+        context.close()
+
+    def pushed(self, context, page: Page, cdp) -> None:
+        found: dict[str, str] = {}
+        cdp.on("ServiceWorker.workerRegistrationUpdated", lambda event: found.update(
+            {it["scopeURL"]: it["registrationId"] for it in event["registrations"] if not it["isDeleted"]}))
+        cdp.send("ServiceWorker.enable")
+        limit = time.monotonic() + 30
+        while not found and time.monotonic() < limit:
+            page.wait_for_timeout(100)
+        scope, registration = next(iter(found.items()))
+        self.promise(f"the worker's scope is {scope}", scope == f"{self.base}/console")
+        session = self.sql("SELECT id FROM chat_sessions WHERE status = 'waiting' AND deleted_at IS NULL LIMIT 1")
+        for data in (f'{{"title":"A visitor is waiting","conversation":"{session}"}}', "<no JSON>"):
+            cdp.send("ServiceWorker.deliverPushMessage", {
+                "origin": self.base, "registrationId": registration, "data": data})
+        titles = """async () => (await (await navigator.serviceWorker.ready).getNotifications())
+          .map((it) => `${it.title} ${it.data}`).sort()"""
+        wanted = sorted([f"A visitor is waiting {session}", "News in the console "])
+        while (shown := page.evaluate(titles)) != wanted and time.monotonic() < limit:
+            page.wait_for_timeout(100)
+        self.promise("push messages become notifications, also one that cannot be read", shown == wanted)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Everywhere, "console everywhere"))
