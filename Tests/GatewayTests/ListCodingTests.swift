@@ -33,4 +33,56 @@ struct ListCodingTests {
     }
     #expect(!API.isList(-1) && !API.isList(.max))
   }
+
+  @Test("a long list is sent with gzip to a client that accepts it, with a head of random length")
+  func compressed() async throws {
+    let gateway = try await RunningGateway()
+    defer { gateway.stop() }
+    for _ in 0..<20 { _ = try gateway.visitor() }
+    let token = try gateway.operatorToken()
+    func list(_ fields: String, limit: Int = 50) throws -> (head: String, body: [UInt8]) {
+      let client = try RawClient(port: gateway.port)
+      try client.send(
+        "GET /api/v1/admin/live-chat/conversations?limit=\(limit) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+          + "Authorization: Bearer \(token)\r\nConnection: close\r\n\(fields)\r\n")
+      _ = try client.readToEnd()
+      let bytes = client.heard
+      let end = try #require(bytes.firstRange(of: Array("\r\n\r\n".utf8)))
+      return (
+        String(decoding: bytes[..<end.lowerBound], as: UTF8.self).lowercased(),
+        Array(bytes[end.upperBound...])
+      )
+    }
+    let plain = try list("")
+    #expect(plain.head.contains("\r\nvary: accept-encoding"))
+    #expect(!plain.head.contains("content-encoding"))
+    #expect(plain.body.count > 5_000)
+    var lengths: Set<Int> = []
+    for _ in 0..<10 {
+      let packed = try list("Accept-Encoding: br, gzip\r\n")
+      #expect(packed.head.contains("\r\ncontent-encoding: gzip"))
+      #expect(packed.head.contains("\r\ncontent-length: \(packed.body.count)\r\n"))
+      #expect(packed.body.count < plain.body.count / 3)
+      #expect(try Self.inflated(packed.body) == plain.body)
+      lengths.insert(packed.body.count)
+    }
+    #expect(lengths.count > 1)
+    #expect(!(try list("Accept-Encoding: gzip;q=0\r\n")).head.contains("content-encoding"))
+    let short = try list("Accept-Encoding: gzip\r\n", limit: 1)
+    #expect(short.body.count < ListCoding.bytesMin && !short.head.contains("content-encoding"))
+  }
+
+  /// RFC 1952 §2.3: a header of 10 bytes, here with a file name, and a trailer of 8 bytes.
+  private static func inflated(_ gzip: [UInt8]) throws -> [UInt8] {
+    #expect(gzip[3] == 0x08)
+    let start = try #require(gzip[10...].firstIndex(of: 0)) + 1
+    #expect(start - 11 <= ListCoding.paddingMax)
+    let data = Array(gzip[start..<gzip.count - 8]) + [0]
+    var inflater = Inflater(windowBits: 15)
+    var plain: [UInt8] = []
+    try data.withRawSpan { span in
+      try inflater.inflate(span, keepsContext: false, limit: 1 << 20, to: &plain)
+    }
+    return plain
+  }
 }

@@ -1,5 +1,6 @@
 import Compression
 import OpenSSL
+import Primitives
 import REST
 import Wire
 

@@ -3,7 +3,6 @@ declare const APP: string;
 declare const BUILD: string;
 declare const FORMS: string;
 declare const ICON: string;
-declare const ICON_192: string;
 declare const LANGUAGES: Record<string, string>;
 declare const LAUNCHER_STYLES: string;
 declare const OFFLINE_PAGE: string;

@@ -36,8 +36,6 @@ interface PasskeyCredential extends PublicKeyCredential {
 
 /** The parts of a service worker's scope that console/install/worker.js uses (Service Workers §4). */
 interface WorkerScope {
-  registration: ServiceWorkerRegistration;
-  navigator: { setAppBadge?: (count: number) => Promise<void> };
   clients: {
     claim(): Promise<void>;
     matchAll(options: object): Promise<WorkerClient[]>;
@@ -52,6 +50,5 @@ interface WorkerEvent {
   respondWith(response: Promise<Response>): void;
   request: Request;
   notification: Notification;
-  data: { text(): string } | null;
 }
 interface Navigator { setAppBadge?(count: number): Promise<void> }

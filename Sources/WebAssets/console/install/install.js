@@ -22,12 +22,30 @@ export function install(open, signal) {
 }
 
 /**
+ * The tags of the notifications that the worker has shown.
+ * @type {Set<string>}
+ */
+const tags = new Set();
+
+/**
  * Shows a notification by the service worker, as browsers of phones demand.
  * @param {string} title
- * @param {NotificationOptions} options
+ * @param {NotificationOptions & {tag: string}} options
  */
 export async function notify(title, options) {
+  tags.add(options.tag);
   await (await registered)?.showNotification(title, options);
+}
+
+/**
+ * Closes the notification with a tag, if the worker has shown one.
+ * @param {string} tag
+ */
+export function dismiss(tag) { if (tags.delete(tag)) close({ tag }); }
+
+/** @param {GetNotificationOptions} filter */
+async function close(filter) {
+  for (const note of await (await registered)?.getNotifications(filter) ?? []) note.close();
 }
 
 let shown = 0;
@@ -46,5 +64,5 @@ export function badge(count) {
 /** Removes what a log-out must not leave: the number, and notifications with names of visitors. */
 export async function clear() {
   badge(0);
-  for (const note of await (await registered)?.getNotifications() ?? []) note.close();
+  await close({});
 }

@@ -3,7 +3,7 @@
 
 import { store } from '../../shared/store.js';
 import { nameOf, unreadOf } from '../inbox/inbox.js';
-import { notify } from '../install/install.js';
+import { dismiss, notify } from '../install/install.js';
 
 const KEY = 'chirrup:console:alerts';
 const QUIET = 1500; // ms; at most one sound in this time
@@ -86,7 +86,9 @@ export class Alerts {
    */
   settled(row) {
     const note = row && this.#shown.get(row.id);
-    if (note && !unreadOf(row)) { note.close(); this.#shown.delete(row.id); }
+    if (!row || unreadOf(row)) return;
+    dismiss(row.id);
+    if (note) { note.close(); this.#shown.delete(row.id); }
   }
 
   /**
