@@ -8,7 +8,7 @@ import re
 import sys
 import time
 
-from browser_test import Console
+from browser_test import Console, Failure
 from playwright.sync_api import Page, expect
 from widget_test import WidgetRun, main
 
@@ -63,12 +63,21 @@ class Everywhere(WidgetRun):
         expect(desk.rows.first).to_be_visible()
         return desk
 
+    def until(self, page: Page, expression: str) -> None:
+        """Waits; the policy of the pages forbids the browser's own way, which evaluates a text."""
+        limit = time.monotonic() + 30
+        while not page.evaluate(expression):
+            if time.monotonic() > limit:
+                raise Failure(f"never {expression}")
+            page.wait_for_timeout(50)
+
     # The parts
 
     def weight(self) -> None:
         desk = self.desk()
         page = self.page(desk.page.context)
         traffic = Traffic(page)
+        traffic.cdp.send("Network.setCacheDisabled", {"cacheDisabled": True})
         page.goto(f"{self.base}/console")
         expect(page.locator(".row").first).to_be_visible()
         expect(page.get_by_text("Live", exact=True)).to_be_visible()
@@ -165,12 +174,12 @@ class Everywhere(WidgetRun):
             page.wait_for_timeout(500)
             page.evaluate(self.OBSERVE, selector)
             page.context.set_offline(True)
-            page.wait_for_function("window.seen.lost && window.seen.offline")
+            self.until(page, "window.seen.lost && window.seen.offline")
             took = page.evaluate("seen.lost - seen.offline")
             self.shot(page, f"offline-{name}")
             self.promise(f"the {name} sees the loss of the network after {took:.0f} ms", took <= 2_000)
             page.context.set_offline(False)
-            page.wait_for_function("window.seen.back && window.seen.online")
+            self.until(page, "window.seen.back && window.seen.online")
             took = page.evaluate("seen.back - seen.online")
             self.promise(f"and its return after {took:.0f} ms", took <= 10_000)
         self.watch.expected = re.compile(r"$^")
@@ -235,7 +244,7 @@ class Everywhere(WidgetRun):
                      not manifest["errors"] and "Chirrup console" in manifest["data"]
                      and set(errors) <= {"in-incognito"})
         waiting = int(self.sql("SELECT count(*) FROM chat_sessions WHERE status = 'waiting' AND deleted_at IS NULL"))
-        page.wait_for_function(f"window.badge >= {waiting}")
+        self.until(page, f"window.badge >= {waiting}")
         self.promise(f"the icon has a badge ({page.evaluate('window.badge')}, {waiting} of them wait)", waiting > 0)
         self.notified(page)
         self.shot(page, "phone")

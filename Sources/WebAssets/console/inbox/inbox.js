@@ -4,7 +4,7 @@
 
 import { api } from '../shell/api.js';
 import { generatedName } from '../visitor/visitor-name.js';
-import { request, Section } from './section.js';
+import { firstRows, Section } from './section.js';
 
 const COUNT_EVERY = 2000; // ms between two requests of the counts
 const COUNT_DELAY = 60; // ms; changes in this time are counted by one request
@@ -27,14 +27,14 @@ const SECTIONS = {
 };
 
 /**
- * The first pages of the view that is shown first, requested before the console is there.
+ * The first rows of the view that is shown first, requested before the console is there.
  * @typedef {Map<SectionName, Promise<ConversationPage>>} Ahead
  */
 
 /** @returns {Ahead} */
 export function requestAhead() {
   return new Map(SECTIONS.all.map((name) => {
-    const page = request(name);
+    const page = firstRows(name);
     page.catch(() => {}); // the console, if it comes, says that there is no list
     return [name, page];
   }));

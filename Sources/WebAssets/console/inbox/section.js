@@ -4,6 +4,7 @@
 import { api, reasonOf } from '../shell/api.js';
 
 const PAGE = 100; // rows of one answer, the maximum of the gateway
+const FIRST = 12; // rows, about as many as fit into a window
 
 /** @typedef {import('./inbox.js').Row} Row */
 /** @typedef {import('./inbox.js').Filter} Filter */
@@ -36,13 +37,10 @@ export const KINDS = {
 };
 
 /**
+ * Requests the rows that fit into a window, before the section loads its first page.
  * @param {SectionName} name
- * @param {Filter=} filter
- * @param {string?=} cursor
  */
-export const request = (name, filter, cursor = null) => (
-  api.list({ ...KINDS[name].query, ...filter, limit: PAGE, cursor })
-);
+export const firstRows = (name) => api.list({ ...KINDS[name].query, limit: FIRST });
 
 export class Section {
   /** @type {string[]} */
@@ -95,7 +93,7 @@ export class Section {
    * @param {Filter} filter
    * @param {Take} take returns the newest state of a row, or null if it belongs elsewhere
    * @param {(id: string) => boolean} isNewer whether the socket has brought the row meanwhile
-   * @param {Promise<ConversationPage>=} ahead the page, if it was requested before
+   * @param {Promise<ConversationPage>=} ahead its first rows; a whole load follows
    */
   async load(filter, take, isNewer, ahead) {
     const turn = ++this.#turn;
@@ -112,7 +110,7 @@ export class Section {
       return !end || this.#before(this.#keyOf(id), end);
     });
     for (const id of gone) this.remove(id);
-    if (!end || !this.loaded) this.cursor = page.next_cursor;
+    if (!ahead && (!end || !this.loaded)) this.cursor = page.next_cursor;
     this.#takeAll(page, take);
     this.loaded = true;
     return page;
@@ -162,7 +160,8 @@ export class Section {
    */
   async #ask(filter, cursor, ahead) {
     try {
-      const page = await (ahead ?? request(this.name, filter, cursor));
+      const page = await (ahead
+        ?? api.list({ ...this.#kind.query, ...filter, limit: PAGE, cursor }));
       this.failed = '';
       return page;
     } catch (error) {

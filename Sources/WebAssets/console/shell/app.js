@@ -90,8 +90,8 @@ export class App {
   }
 
   /**
-   * Replaces the content of the document and connects. The list is shown before the connection is
-   * open, and loaded again afterwards, since something may have changed until then.
+   * Replaces the content of the document and connects. The first rows are shown before the
+   * connection is open; then the list is loaded, since something may have changed until then.
    * @param {import('../inbox/inbox.js').Ahead=} ahead
    */
   start(ahead) {
@@ -99,7 +99,7 @@ export class App {
     install((id) => this.take(id), this.#controls.signal);
     document.body.replaceChildren(this.root);
     this.link.start();
-    this.inbox.load(ahead);
+    if (ahead) this.inbox.load(ahead);
     this.#routed();
     this.render();
   }
