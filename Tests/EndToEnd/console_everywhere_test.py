@@ -11,6 +11,7 @@ import time
 from browser_test import Console, Failure
 from playwright.sync_api import Page, expect
 from widget_test import WidgetRun, main
+from widget_texts import EN
 
 LIST = "/api/v1/admin/live-chat/conversations"
 ROUND_TRIP = 150  # ms
@@ -152,12 +153,13 @@ class Everywhere(WidgetRun):
         desk.page.context.close()
 
     #: Times in ms: when the event came, and when the element that reports it appeared.
-    OBSERVE = """(selector) => {
+    OBSERVE = """(words) => {
       const seen = window.seen = {};
       addEventListener('offline', () => { seen.offline = performance.now(); });
       addEventListener('online', () => { seen.online = performance.now(); });
-      const shown = () => [...document.querySelectorAll('*')].flatMap((it) => [it, ...it.shadowRoot?.querySelectorAll('*') ?? []])
-        .some((it) => it.matches(selector) && it.checkVisibility() && it.textContent);
+      const all = (root) => [...root.querySelectorAll('*')].flatMap((it) => [it, ...it.shadowRoot ? all(it.shadowRoot) : []]);
+      const shown = () => all(document).some((it) => it.checkVisibility()
+        && [...it.childNodes].some((part) => part.nodeType === 3 && part.data.includes(words)));
       (function look() {
         if (shown()) seen.lost ??= performance.now(); else if (seen.lost) seen.back ??= performance.now();
         requestAnimationFrame(look);
@@ -170,9 +172,10 @@ class Everywhere(WidgetRun):
         widget = self.visitor().open()
         widget.say("Hello")
         widget.committed()
-        for name, page, selector in (("operator", desk.page, ".banner"), ("visitor", widget.page, ".warn")):
+        for name, page, words in (
+            ("operator", desk.page, "Connection lost."), ("visitor", widget.page, EN["reconnecting"])):
             page.wait_for_timeout(500)
-            page.evaluate(self.OBSERVE, selector)
+            page.evaluate(self.OBSERVE, words)
             page.context.set_offline(True)
             self.until(page, "window.seen.lost && window.seen.offline")
             took = page.evaluate("seen.lost - seen.offline")
@@ -253,7 +256,7 @@ class Everywhere(WidgetRun):
         expect(leave).to_be_in_viewport()
         self.shot(page, "phone-settings")
         leave.click()
-        expect(page.get_by_role("heading", name="Log in to the console")).to_be_visible()
+        expect(page.get_by_role("heading", name=re.compile("^Log in to"))).to_be_visible()
         left = page.evaluate("""async () => ({
           caches: (await caches.keys()).length,
           notes: (await (await navigator.serviceWorker.ready).getNotifications()).length, badge: window.badge })""")
@@ -265,7 +268,7 @@ class Everywhere(WidgetRun):
         expect(page.get_by_role("heading", name="No connection to the server")).to_be_visible()
         self.promise("without a network the application says so")
         context.set_offline(False)
-        expect(page.get_by_role("heading", name="Log in to the console")).to_be_visible()
+        expect(page.get_by_role("heading", name=re.compile("^Log in to"))).to_be_visible()
         self.promise("and opens by itself once the network is back")
         self.watch.expected = re.compile(r"$^")
         context.close()
