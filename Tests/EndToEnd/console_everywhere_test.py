@@ -1,7 +1,7 @@
 """The console on slow, lost and foreign networks, and as an installed application.
 
-Started by console_everywhere.sh; needs a gateway with --demo and some hundred conversations. Bytes are those on the wire,
-as Chromium counts them; the slow network is Chromium's emulation.
+Started by console_everywhere.sh; needs a gateway with --demo and some hundred conversations. Bytes are those on the
+wire, as Chromium counts them; the slow network is Chromium's emulation.
 """
 
 import re
@@ -157,7 +157,8 @@ class Everywhere(WidgetRun):
       const seen = window.seen = {};
       addEventListener('offline', () => { seen.offline = performance.now(); });
       addEventListener('online', () => { seen.online = performance.now(); });
-      const all = (root) => [...root.querySelectorAll('*')].flatMap((it) => [it, ...it.shadowRoot ? all(it.shadowRoot) : []]);
+      const all = (root) => [...root.querySelectorAll("*")].flatMap(
+        (it) => [it, ...it.shadowRoot ? all(it.shadowRoot) : []]);
       const shown = () => all(document).some((it) => it.checkVisibility()
         && [...it.childNodes].some((part) => part.nodeType === 3 && part.data.includes(words)));
       (function look() {

@@ -9,7 +9,8 @@ enum HTTPResponse {
   /// Scripts, styles and connections of the own origin only, and no embedding in frames.
   static let contentSecurityPolicy = """
     default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-    img-src 'self' data:; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
+    img-src 'self' data:; manifest-src 'self'; worker-src 'self'; \
+    base-uri 'none'; form-action 'self'; frame-ancestors 'none'
     """
 
   /// No page uses these functions of the browser; injected script shall not either.
