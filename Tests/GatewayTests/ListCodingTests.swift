@@ -26,6 +26,7 @@ struct ListCodingTests {
     let others = [
       // A visitor's texts beside notes.
       ("GET", "/api/v1/admin/live-chat/conversations/{id}/messages"),
+      ("GET", "/api/v1/admin/live-chat/messages/search"),
       ("POST", "/api/v1/auth/token"), ("POST", "/api/v1/auth/login"),
       ("GET", "/api/v1/admin/live-chat/conversations/{id}"), ("GET", "/api/v1/widget/config"),
       ("POST", "/api/v1/admin/api-keys"), ("GET", "/api/v1/openapi.json"),

@@ -9,9 +9,9 @@ import Wire
 ///
 /// The length of a compressed answer depends on repetitions between a secret and a text that an
 /// attacker chooses (BREACH, CVE-2013-3587). Therefore only lists for members are compressed: they
-/// contain no token, key or password, and a page of another site cannot cause the request with the
-/// cookie (SameSite=Strict) or a bearer token. A visitor's text stands
-/// beside those of others in a list of conversations; against a visitor who also observes the
+/// contain no token, key, password or note, and a page of another site cannot cause the request
+/// with the cookie (SameSite=Strict) or a bearer token. A visitor's text stands beside those of
+/// others in a list of conversations; against a visitor who also observes the
 /// operator's network, each answer is prolonged by a random number of bytes.
 enum ListCoding {
   /// A shorter body fits into one packet with its head.

@@ -91,7 +91,7 @@ public final class API: Sendable {
     routes.indices.contains(index) ? (routes[index].method, routes[index].path) : nil
   }
 
-  /// Whether a route returns pages of a list to members.
+  /// Whether a route returns pages of a list to members, without notes.
   public static func isList(_ index: Int) -> Bool {
     routes.indices.contains(index) && routes[index].isList
   }

@@ -90,10 +90,11 @@ struct Route: Sendable {
 
   var isWrite: Bool { method != "GET" }
 
-  /// Whether it returns pages of a list to members.
+  /// Whether it returns pages of a list to members, and no notes: those of a search are none.
   var isList: Bool {
     guard case .forMembers = handler, !isWrite, response != nil else { return false }
     return query.contains { $0.name == QueryParameter.cursor.name }
+      && !query.contains { $0.name == "q" && $0.isRequired }
   }
 
   /// Whether it supports `Idempotency-Key`.
