@@ -9,8 +9,8 @@ struct Chirrup: AsyncParsableCommand {
     abstract: "A WebSocket gateway for live chat on PostgreSQL.",
     version: Version.text,
     subcommands: [
-      ServeCommand.self, DoctorCommand.self, MigrateCommand.self, TokenCommand.self,
-      WorkspaceCommand.self,
+      ServeCommand.self, SetupCommand.self, DoctorCommand.self, MigrateCommand.self,
+      TokenCommand.self, WorkspaceCommand.self,
       OperatorCommand.self, KeysCommand.self, IdentityCommand.self, ConversationsCommand.self,
       ConnectionsCommand.self, ReloadCommand.self, VisitorCommand.self,
       ImportCommand.self, RetentionCommand.self,

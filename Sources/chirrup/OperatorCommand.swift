@@ -12,6 +12,12 @@ struct OperatorCommand: AsyncParsableCommand {
     abstract: "Create operators, set their passwords, disable and enable them.",
     subcommands: [Create.self, SetPassword.self, ResetSecondFactor.self, Disable.self, Enable.self])
 
+  static func isEmailAddress(_ text: String) -> Bool {
+    let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+    return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && text.utf8.count <= 254
+      && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+  }
+
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Create an operator, or add an existing one to another workspace.",
@@ -42,10 +48,9 @@ struct OperatorCommand: AsyncParsableCommand {
       guard (1...100).contains(name.count) else {
         throw ValidationError("--name must have 1 to 100 characters")
       }
-      let parts = email.split(separator: "@", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), email.utf8.count <= 254,
-        email.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
-      else { throw ValidationError("--email must be an address like ada@example.com") }
+      guard OperatorCommand.isEmailAddress(email) else {
+        throw ValidationError("--email must be an address like ada@example.com")
+      }
     }
 
     func run() async throws {

@@ -1,12 +1,14 @@
 /// The preconditions of a gateway: a database that answers, with this version's schema and a
 /// signing key, and with --demo the demo workspace.
 import DataRetention
+import Directory
 import Gateway
 import Kernel
 import Logging
 import Migrator
 import OpenSSL
 import Postgres
+import Primitives
 import Settings
 import Tokens
 
@@ -15,6 +17,8 @@ struct Preparation {
   var signingKey: [UInt8]
   var tokens: TokenAuthority
   var demo: DemoWorkspace?
+  /// For the first owner; nil if the database has an operator.
+  var setupCode: String?
 
   /// Retries with growing pauses while the database does not answer, and prints the reason. A
   /// `StartupProbe` answers load balancers meanwhile.
@@ -64,9 +68,12 @@ struct Preparation {
     try Database.sealSigningKeys(settings, connection)
     try Database.sealIdentitySecrets(Database.secretBox(settings, connection), connection)
     let demo = settings.demo ? try DemoWorkspace.prepare(connection, signingKey: key) : nil
+    let setupCode =
+      try connection.run(FirstOwner.isMissing)
+      ? SetupCode.issue(Database.secretBox(settings, connection), now: SystemClock.wallTime()) : nil
     return Preparation(
       databaseURL: databaseURL, signingKey: key,
-      tokens: try Database.tokenAuthority(settings, connection), demo: demo)
+      tokens: try Database.tokenAuthority(settings, connection), demo: demo, setupCode: setupCode)
   }
 
   /// Throws if a running gateway could not use the database of these settings.

@@ -136,7 +136,7 @@ struct ServeCommand: AsyncParsableCommand {
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)
-      log.ready(at: address, demo: prepared.demo)
+      log.ready(at: address, demo: prepared.demo, setupCode: prepared.setupCode)
     }
   }
 }

@@ -31,9 +31,14 @@ struct StartupLog {
     isJSON ? CommandOutput(log: logger) : CommandOutput(json: false)
   }
 
-  /// The gateway listens: the banner on standard output, or a line of the log.
-  func ready(at url: String, demo: DemoWorkspace?) {
-    guard isJSON else { return Terminal.result(Banner.text(url: url, demo: demo)) }
+  /// The gateway listens: the banner on standard output, or a line of the log. The link for the
+  /// setup is a text for the person who reads it, and no field of the log.
+  func ready(at url: String, demo: DemoWorkspace?, setupCode: String?) {
+    let setupURL = setupCode.map { Banner.setupURL(url, code: $0) }
+    guard isJSON else {
+      return Terminal.result(Banner.text(url: url, demo: demo, setupURL: setupURL))
+    }
     logger.notice("ready", metadata: ["url": .string(url), "version": .string(Version.text)])
+    if let setupURL { logger.notice("set up this gateway with the one-time link \(setupURL)") }
   }
 }

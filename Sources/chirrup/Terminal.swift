@@ -1,5 +1,6 @@
 /// Messages for people go to standard error, results to standard output.
 import Glibc
+import Primitives
 
 enum Terminal {
   /// Writes a line to standard error.
@@ -26,6 +27,16 @@ enum Terminal {
         return  // The reader has closed its end, for example `head`.
       }
     }
+  }
+
+  /// Whether a person can answer questions.
+  static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
+
+  /// Asks a person for one line. An empty answer, or the end of input, is the proposal.
+  static func ask(_ question: String, proposal: String = "") -> String {
+    write(proposal.isEmpty ? "\(question): " : "\(question) [\(proposal)]: ", to: STDERR_FILENO)
+    let answer = String((readLine() ?? "").trimmingBlanks)
+    return answer.isEmpty ? proposal : answer
   }
 
   /// Reads a password: the first line of standard input, without echo if that is a terminal.

@@ -20,6 +20,13 @@ extension Workers {
     return try Workers(url: Roles.gateway(url), owner: url, count: 6)
   }
 
+  /// A migrated database of its own, without any operator.
+  public static func fresh() throws -> Workers {
+    let empty = try EmptyDatabase()
+    try Migrator(BlockingConnection(empty.url)).up()
+    return try Workers(url: Roles.gateway(empty.url), owner: empty.url, count: 4)
+  }
+
   public func ask<Answer>(_ statement: Directory.Statement<Answer>) async throws -> Answer {
     statement.answer(try await run(statement.query))
   }

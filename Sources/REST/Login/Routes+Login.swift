@@ -33,6 +33,10 @@ extension API {
       "Finish a sign-in with the answer of the identity provider", body: .providerAnswer,
       response: .loginStep, problems: [401, 403, 404, 429]),
     Route(
+      "POST", "/api/v1/auth/setup", .open(SetupRoutes.create),
+      "Create the first owner and workspace of a gateway without operators, and log them in",
+      body: .setup, response: .login, problems: [403, 409, 429]),
+    Route(
       "POST", "/api/v1/auth/token", .open(LoginRoutes.renewToken),
       "Get a new token for the WebSocket with the console's cookie", response: .login,
       problems: [401, 403], needsCookie: true),

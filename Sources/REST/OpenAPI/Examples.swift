@@ -57,6 +57,10 @@ enum Examples {
     {"url":"https://hooks.example.com/chirrup","events":["message.created"]}
     """#,
     "Nothing": "{}",
+    "Setup": #"""
+    {"code":"signing.AQID","email":"mika@example.com","name":"Mika Sato",
+     "password":"a sentence of my own","workspace":"Tidewater Cycles"}
+    """#,
     "OfflineMessage": #"""
     {"workspace":"pk_5f1c9a","email":"ada@example.com","name":"Ada Lovelace",
      "message":"Does the hose fit a long-tail frame?"}

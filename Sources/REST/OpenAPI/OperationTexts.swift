@@ -218,6 +218,10 @@ enum OperationTexts {
     "post_auth_login": """
     Sets the console's cookie and returns a token, or a challenge if a second factor is needed.
     """,
+    "post_auth_setup": """
+    For the page `/setup`. Works once, while the database has no operator. A wrong code counts \
+    against the address.
+    """,
     "post_auth_login_code": "Completes a login whose first step returned a challenge.",
     "post_auth_login_passkey_options": "The first request of a login with a passkey.",
     "post_auth_login_passkey": "Checks the browser's response and logs in.",

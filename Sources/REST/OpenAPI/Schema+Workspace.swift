@@ -132,6 +132,12 @@ extension Schema {
       "password": string(0...APILimits.passwordBytes),
     ], optional: ["workspace": string(0...APILimits.nameBytes)]
   ).named("LoginRequest")
+  static let setup = input([
+    "code": string(1...SetupCode.byteCountMax).described(
+      "The code in the link that `chirrup serve` prints while there is no operator."),
+    "email": email, "name": string(1...APILimits.nameBytes), "password": password,
+    "workspace": string(1...APILimits.nameBytes).described("The name of the workspace."),
+  ]).named("Setup")
   static let loginSessions = object([
     "sessions": array(of: LoginSessionRoutes.session.schema.named("LoginSession"))
   ]).named("LoginSessions")

@@ -23,6 +23,7 @@ public final class API: Sendable {
   let idempotency: IdempotentWrites
   let passwords: PasswordHasher
   let logins: LoginLimits
+  let setupTries: RateLimiter
   let devices: KnownDevices
   let providers: ProviderThreads
   let widgetLimits: WidgetLimits
@@ -50,6 +51,7 @@ public final class API: Sendable {
       database: self.database, secrets: options.secrets, report: options.report)
     passwords = PasswordHasher(report: options.report)
     logins = LoginLimits(options.rates)
+    setupTries = RateLimiter(options.rates.setupTries, limit: "address")
     devices = KnownDevices(secrets: options.secrets, origins: origins)
     providers = ProviderThreads(ProviderClient(options.webhookGuard))
     widgetLimits = WidgetLimits(options.rates)

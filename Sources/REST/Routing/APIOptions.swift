@@ -80,6 +80,8 @@ public struct APIOptions: Sendable {
     /// Failed logins to one account from all devices that have not logged in to it before. NIST SP
     /// 800-63B §5.2.2 allows 100 in a row.
     public var loginsByStrangers = Rate(burst: 100, perMinute: 1)
+    /// Tries of a wrong setup code, or of any after the setup, from one address.
+    public var setupTries = Rate(burst: 10, perMinute: 6)
     public var widgetTokens = Rate(burst: 60, perMinute: 60)
     public var widgetConfigs = Rate(burst: 240, perMinute: 240)
     /// New visitors of one workspace.

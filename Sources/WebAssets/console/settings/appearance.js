@@ -58,14 +58,9 @@ export async function open(context) {
   async function save() {
     await form.save(async () => {
       const { widget, queue, origins } = form.now;
-      const accent = widget.accent ?? OWN;
-      if (contrast(accent) < CONTRAST_MIN) {
-        throw refusal('widget.accent', contrast(accent)
-          ? `White text on it has a contrast of ${ratio(contrast(accent))}. Choose a darker colour.`
-          : 'Enter # and six hex digits, for example #0b6e63.');
-      }
+      checkAccent(widget.accent);
       /** @type {Partial<WorkspaceSettings>} */
-      const changed = { widget: { ...widget, greeting: filled(widget.greeting) } };
+      const changed = { widget: { ...widget, greeting: filledGreeting(widget.greeting) } };
       if (form.changes.some((path) => path.startsWith('queue.'))) changed.queue = queue;
       const sites = form.changes.includes('origins')
         ? { allowed_origins: checkedOrigins(origins) } : {};
@@ -74,18 +69,7 @@ export async function open(context) {
   }
 
   function follow() {
-    const { widget, queue } = form.now;
-    const { accent, name } = widget;
-    preview.update({
-      ...widget,
-      workspace: { name: name || known.workspace?.name || 'Chat' },
-      accent: accent && contrast(accent) >= CONTRAST_MIN ? accent : null,
-      greeting: filled(widget.greeting),
-      offline: known.settings.offline,
-      rating: known.settings.rating,
-      queue,
-      menu: null,
-    });
+    preview.update(previewConfig(form.now.widget, form.now.queue, known));
   }
 
   form.onChange(() => { follow(); context.changed(); });
@@ -105,10 +89,40 @@ export async function open(context) {
 }
 
 /**
+ * The configuration of a preview with these values.
+ * @param {WidgetSettings} widget
+ * @param {QueueSettings} queue
+ * @param {SettingsAnswer} known
+ * @returns {import('./preview.js').PreviewConfig}
+ */
+export const previewConfig = (widget, queue, { settings, workspace }) => ({
+  ...widget,
+  workspace: { name: widget.name || workspace?.name || 'Chat' },
+  accent: widget.accent && contrast(widget.accent) >= CONTRAST_MIN ? widget.accent : null,
+  greeting: filledGreeting(widget.greeting),
+  offline: settings.offline,
+  rating: settings.rating,
+  queue,
+  menu: null,
+});
+
+/**
+ * Refuses an accent on which white text cannot be read.
+ * @param {string?} accent null: the widget's own
+ */
+export function checkAccent(accent) {
+  const has = contrast(accent ?? OWN);
+  if (has >= CONTRAST_MIN) return;
+  throw refusal('widget.accent', has
+    ? `White text on it has a contrast of ${ratio(has)}. Choose a darker colour.`
+    : 'Enter # and six hex digits, for example #0b6e63.');
+}
+
+/**
  * A greeting with any text, else null.
  * @param {Greeting?} greeting
  */
-const filled = (greeting) => (greeting?.title || greeting?.text
+export const filledGreeting = (greeting) => (greeting?.title || greeting?.text
     ? { title: greeting.title ?? '', text: greeting.text ?? '' } : null);
 
 /**
@@ -150,7 +164,7 @@ const looks = (form, known) => [
     rows: 2,
     max: 500,
   }),
-  accent(form),
+  accentField(form),
   el(
     'div.pair',
     {},
@@ -187,7 +201,7 @@ const looks = (form, known) => [
 ];
 
 /** @param {string} key the workspace's public key */
-function snippetField(key) {
+export function snippetField(key) {
   const snippet = `<script src="${location.origin}/widget.js"\n`
     + `  data-workspace="${key}" async></script>`;
   const snippetName = uid();
@@ -238,9 +252,9 @@ function checkedOrigins(lines) {
 
 /**
  * The accent: one of six swatches, or any other colour on which white text is readable.
- * @param {PageForm} form
+ * @param {import('./form.js').Form<{widget: WidgetSettings}>} form
  */
-function accent(form) {
+export function accentField(form) {
   const name = uid();
   const problem = el('p.error', { id: `${name}e`, role: 'alert', hidden: true });
   const status = el('p.hint.ok', { id: `${name}h` });

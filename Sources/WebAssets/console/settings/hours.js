@@ -32,7 +32,7 @@ function local(zone, at) {
  * @param {Hours} hours
  * @param {Date=} at
  */
-function meaning({ always, time_zone: zone, days, holidays }, at = new Date()) {
+export function meaningOf({ always, time_zone: zone, days, holidays }, at = new Date()) {
   if (always) return 'Visitors can write to you at any time.';
   if (!days.length) return 'No opening hours are set, so you are never open.';
   let now;
@@ -63,7 +63,7 @@ function meaning({ always, time_zone: zone, days, holidays }, at = new Date()) {
  * The hours to send. Times that are missing or overlap are refused.
  * @param {Hours} hours
  */
-function checked(hours) {
+export function checkedHours(hours) {
   for (const { day, from, to } of hours.days) {
     if (!from || !to || from === to) {
       throw refusal('hours.days', `${nameOf(day)}: enter a start and an end time.`);
@@ -87,34 +87,28 @@ function checked(hours) {
  */
 export async function open(context) {
   const known = await context.workspace.load();
-  const form = new Form({ hours: shown(known.settings.hours) }, {
+  const form = new Form({ hours: shownHours(known.settings.hours) }, {
     keep: `${context.session().operator.id}:hours`,
     locked: lockedFor(context),
   });
   const save = () => form.save(async () => {
-    const sent = checked(form.now.hours);
-    return { hours: shown((await context.workspace.save({ hours: sent })).settings.hours) };
+    const sent = checkedHours(form.now.hours);
+    return { hours: shownHours((await context.workspace.save({ hours: sent })).settings.hours) };
   });
   const status = el('p.meaning', { role: 'status' });
   const inner = el('div.settings-part');
   const follow = () => {
     inner.hidden = form.now.hours.always;
-    const words = meaning(form.now.hours);
+    const words = meaningOf(form.now.hours);
     if (status.textContent !== words) status.textContent = words;
   };
   form.onChange(() => { follow(); context.changed(); });
   const { bar, submit } = saveBar(form, { save });
-  const zones = Intl.supportedValuesOf?.('timeZone') ?? [];
-  const own = form.now.hours.time_zone;
-  /** @type {[value: string, words: string][]} */
-  const names = [...new Set(['UTC', own, ...zones])].sort().map(
-    (zone) => [zone, zone.replaceAll('_', ' ')]
-  );
   inner.append(
     select(form, 'hours.time_zone', {
       label: 'Time zone',
       hint: 'For these hours, and for the days in Analytics.',
-      options: names,
+      options: zoneNames(form.now.hours.time_zone),
     }),
     weekField(form),
     list(form, 'hours.holidays', {
@@ -152,11 +146,23 @@ export async function open(context) {
 }
 
 /**
+ * The time zones to choose from.
+ * @param {string} own is among them
+ * @returns {[value: string, words: string][]}
+ */
+export function zoneNames(own) {
+  const zones = Intl.supportedValuesOf?.('timeZone') ?? [];
+  return [...new Set(['UTC', own, ...zones])].sort().map(
+    (zone) => [zone, zone.replaceAll('_', ' ')]
+  );
+}
+
+/**
  * Hours for the fields: a time field takes 00:00 and not 24:00.
  * @param {Hours} hours
  * @returns {Hours}
  */
-const shown = (hours) => ({
+export const shownHours = (hours) => ({
   ...hours,
   days: hours.days.map((one) => ({ ...one, to: one.to === '24:00' ? '00:00' : one.to })),
 });

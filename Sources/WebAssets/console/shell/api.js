@@ -106,6 +106,13 @@ async function whole(path, name) {
   return rows;
 }
 
+/**
+ * A token of a visitor, as the widget gets it.
+ * @param {{workspace: string, refresh?: string, context: object}} body
+ * @returns {Promise<{token: string, refresh: string, session: string}>}
+ */
+export const visitorToken = (body) => call('POST', '/api/v1/widget/token', body);
+
 /** @typedef {{id: string, kind: string, body: string}} NewMessage */
 /** @typedef {Promise<{conversation: ConversationRow}>} Changed the conversation afterwards */
 
@@ -115,6 +122,9 @@ export const api = {
   know(yes) { store.set(KNOWN, yes); },
   /** @type {(email: string, password: string) => Promise<Login | LoginChallenge>} */
   login: (email, password) => call('POST', '/api/v1/auth/login', { email, password }),
+  /** @type {(owner: {code: string, name: string, email: string, password: string,
+   *   workspace: string}) => Promise<Login>} */
+  setUp: (owner) => call('POST', '/api/v1/auth/setup', owner),
   /** @type {(challenge: string, code: string) => Promise<Login>} */
   code: (challenge, code) => call('POST', '/api/v1/auth/login/code', { challenge, code }),
   /** @type {(login?: string) => Promise<PasskeyOptions>} */
