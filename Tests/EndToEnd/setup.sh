@@ -12,7 +12,7 @@ serve() {
   gateway_pid=$!
   pids+=("$gateway_pid")
   await 120 "a gateway that is ready" gateway_answers || die "the gateway does not start"
-  await 10 "its banner" grep -q "is ready at\|one-time link" "$work/banner" "$log" || die "no banner"
+  await 10 "its banner" grep -q "is ready at\|\"ready\"" "$work/banner" "$log" || die "no banner"
 }
 
 link_of() { grep -Eoh "$url/setup#[A-Za-z0-9._-]+" "$@" | head -n 1; }

@@ -21,11 +21,11 @@ class Terminal:
         if self.pid == 0:
             os.execv(command[0], command)
         self.seen = ""
+        self.place = 0  # where the last expected text ended
 
     def expect(self, text):
         deadline = time.monotonic() + TIMEOUT
-        begin = len(self.seen)
-        while text not in self.seen[begin:]:
+        while text not in self.seen[self.place:]:
             assert time.monotonic() < deadline, f"{text!r} did not come; the terminal shows:\n{self.seen}"
             if not select.select([self.descriptor], [], [], 1)[0]:
                 continue
@@ -35,6 +35,7 @@ class Terminal:
                 part = b""
             assert part, f"{text!r} did not come; the terminal shows:\n{self.seen}"
             self.seen += part.decode()
+        self.place = self.seen.index(text, self.place) + len(text)
 
     def answer(self, question, text):
         self.expect(question)

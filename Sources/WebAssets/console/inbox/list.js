@@ -193,6 +193,10 @@ export class List {
     if (this.#none.dataset.said !== said) {
       this.#none.dataset.said = said;
       this.#none.replaceChildren(...none ? [el('b', {}, none[0]), el('p', {}, none[1])] : []);
+      if (none && this.#inbox.filter.tag) this.#none.append(el('button.button', {
+        type: 'button',
+        click: () => { this.#tag.value = ''; this.#narrow(); },
+      }, 'Remove the filter'));
     }
     this.#none.hidden = !none;
     this.#first = sections[0]?.ids[0] ?? '';
@@ -211,7 +215,7 @@ export class List {
     const { view, loaded, failed, filter } = this.#inbox;
     if (failed) return ['The list could not be loaded', failed];
     if (loaded) {
-      return filter.tag ? ['No conversations with this tag', 'Choose another tag, or All.'] : EMPTY[view];
+      return filter.tag ? ['No conversations with this tag', 'Tags are set in the visitor’s panel.'] : EMPTY[view];
     }
     return Date.now() - this.#loadedAt > SHORT_WAIT
       ? ['Loading the list', 'This is taking longer than usual.'] : null;

@@ -205,7 +205,8 @@ class Collection {
 
   #none() {
     const { look, empty } = this.#on;
-    return el('li.empty', {}, icon(look), el('b', {}, empty[0]), el('p', {}, empty[1]));
+    return el('li.empty', {}, icon(look), el('b', {}, empty[0]), el('p', {}, empty[1]),
+      this.#make && el('a.button', { href: `${this.#base}/${NEW}` }, 'Create the first one'));
   }
 
   async reload() {

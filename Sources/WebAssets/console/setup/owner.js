@@ -15,7 +15,7 @@ import { text } from '../settings/fields.js';
 const COMING = [
   ['eye', 'Name and colours, with a preview while you type'],
   ['clock', 'The hours in which you answer'],
-  ['code', 'One line for your website, and a test message'],
+  ['file', 'One line for your website, and a test message'],
 ];
 
 /**

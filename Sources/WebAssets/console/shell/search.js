@@ -134,7 +134,7 @@ export class Search {
         ? `${found} found so far. `
         : length
         ? `${found} found`
-        : 'No messages match these words.';
+        : 'No messages match these words. Try fewer words, or a visitor’s name.';
     } catch (error) {
       if (turn !== this.#turn) return;
       this.#said = statusOf(error) === 404

@@ -138,12 +138,34 @@ export function hint({ winner, notice, writer, excerpt, closed, busy, owner }, a
   return closed ? [el('p', {}, 'This conversation is closed. Reopen it to reply.')] : [];
 }
 
+/** The next steps of a new workspace: where they are done, and what for. */
+const STEPS = [
+  ['appearance', 'Put the widget on your site', 'One line for every page.'],
+  ['members', 'Invite a colleague', 'Two people answer sooner than one.'],
+  ['replies', 'Write your first canned reply', 'For what is asked daily.'],
+  ['hours', 'Set your business hours', 'Outside them the widget says when you are back.'],
+];
+
+const beginning = () => [
+  icon('swift'),
+  el('b', {}, 'No conversations yet'),
+  el('p', {}, 'The first question appears in the list by itself, with a sound.'),
+  el('ul.first-steps', {}, ...STEPS.map(([page, words, reason]) => el(
+    'li',
+    {},
+    el('a', { href: `#/settings/${page}` }, words),
+    el('span', {}, reason),
+  ))),
+];
+
 /**
  * The column while no conversation is open.
  * @param {{waiting: number, mine: number}} counts
+ * @param {boolean} isNew whether the workspace has no conversation at all
  * @param {() => void} next claims the longest waiting conversation
  */
-export function nothing({ waiting, mine }, next) {
+export function nothing({ waiting, mine }, isNew, next) {
+  if (isNew) return beginning();
   if (!waiting) {
     return [
       icon('swift'),

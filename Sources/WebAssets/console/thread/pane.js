@@ -405,11 +405,12 @@ export class Pane {
   }
 
   #nothing() {
-    const { counts } = this.#on.inbox;
-    const sign = `${counts.waiting} ${counts.mine}`;
+    const { counts, loaded } = this.#on.inbox;
+    const isNew = loaded && !counts.all && !counts.closed;
+    const sign = `${counts.waiting} ${counts.mine} ${isNew}`;
     if (this.none.dataset.sign === sign) return;
     this.none.dataset.sign = sign;
-    this.none.replaceChildren(...nothing(counts, this.#on.next));
+    this.none.replaceChildren(...nothing(counts, isNew, this.#on.next));
   }
 
   // MARK: writing
