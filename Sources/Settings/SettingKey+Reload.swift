@@ -25,7 +25,7 @@ extension SettingKey {
     // The sockets and the identity of the process.
     case .listen, .adminListen, .listenShared, .tlsListen, .user, .dataDirectory, .loops: false
     // The self-test of compact records runs at the start; the pages contain the URL.
-    case .tlsCompactRecords, .publicURL, .demo, .debugEcho: false
+    case .tlsCompactRecords, .publicURL, .demo, .demoContent, .debugEcho: false
     // Used at the start only.
     case .databaseDirectURL, .migrationsURL, .migrate: false
     // The lines of one log have one format.

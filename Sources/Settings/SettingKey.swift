@@ -72,6 +72,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case migrate
   case debugEcho = "debug_echo"
   case demo
+  case demoContent = "demo_content"
 
   var components: [String] { rawValue.split(separator: ".").map(String.init) }
 

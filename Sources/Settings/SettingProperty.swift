@@ -75,6 +75,7 @@ extension SettingKey {
     case .migrate: SettingProperty(\.migrate)
     case .debugEcho: SettingProperty(\.debugEcho)
     case .demo: SettingProperty(\.demo)
+    case .demoContent: SettingProperty(\.demoContent)
     case .connections: SettingProperty(\.limits.connections)
     case .warmSessions: SettingProperty(\.limits.warmSessions)
     case .recentMebibytes: SettingProperty(\.limits.recentMebibytes)

@@ -81,6 +81,7 @@ extension Settings {
     check.value(.listenShared, into: &listenShared) { parseBoolean($0) }
     check.value(.debugEcho, into: &debugEcho) { parseBoolean($0) }
     check.value(.demo, into: &demo) { parseBoolean($0) }
+    check.value(.demoContent, into: &demoContent) { parseBoolean($0) }
     checkListeners(&check)
     checkCounts(&check)
     if proxyProtocol, trustedProxies.isEmpty {

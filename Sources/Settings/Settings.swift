@@ -58,6 +58,8 @@ public struct Settings: Sendable, Equatable {
   public var debugEcho = false
   /// Whether there is a workspace `demo` with an operator whose login the console's page shows.
   public var demo = false
+  /// Whether a new demo workspace gets conversations, canned replies, rules and a menu.
+  public var demoContent = true
 
   public static let usualAdminListen = [ListenAddress(host: "127.0.0.1", port: 9180)]
 

@@ -33,7 +33,7 @@ enum DemoData {
     INSERT INTO demo_people (weight, locale, zone, names, moods, lines) VALUES
     (6, 'en-GB', 'Europe/London', '{Ruth,Oliver,Priya,Callum,Bartholomew-Alexander,Siân}',
       '{"Nobody could help me.","I had to ask twice.","Fine, but slow.",
-       "Friendly and clear.","Quick, and kind. Thank you!"}', '{
+       "Friendly and clear.","Quick, and kind. Thank you."}', '{
       {"Hello, the hose of my new brake is about 10 cm too short for a cargo bike.",
        "I see the order. The 1,600 mm hose has the same fitting, I can swap it.",
        "Could it arrive before Friday? We leave on Saturday.",
@@ -60,7 +60,7 @@ enum DemoData {
        "Perfect.", "Anything else?"}}'),
     (5, 'de-DE', 'Europe/Berlin', '{Anneliese,Jörg,Svenja,Matthias,Yıldız}',
       '{"Keine Lösung bekommen.","Ich musste zweimal fragen.","In Ordnung, aber langsam.",
-       "Freundlich und klar.","Schnell und nett. Danke!"}', '{
+       "Freundlich und klar.","Schnell und nett. Danke."}', '{
       {"Die Hydraulikbremsleitungsverlängerung passt nicht an meinen Rahmen.",
        "Welches Baujahr hat der Rahmen?", "2021, Größe L.",
        "Dann passt die lange. Ich tausche sie um."},
@@ -73,7 +73,7 @@ enum DemoData {
        "Wunderbar.", "Gute Fahrt."}}'),
     (3, 'fr-FR', 'Europe/Paris', '{Amélie,Théo,Chloé,Noé}',
       '{"Aucune réponse utile.","Trop long.","Correct, sans plus.",
-       "Clair et aimable.","Rapide et très gentil, merci !"}', '{
+       "Clair et aimable.","Rapide et très gentil, merci."}', '{
       {"Bonjour, quelles plaquettes pour un vélo cargo ?",
        "Les plaquettes frittées, référence 412.", "Elles sont en stock ?",
        "Oui, expédition demain."},
@@ -85,7 +85,7 @@ enum DemoData {
        "Jeudi à neuf heures ?", "C''est noté."}}'),
     (3, 'es-ES', 'Europe/Madrid', '{Tomás,Lucía,Íñigo,Carmen}',
       '{"No me han ayudado.","Tuve que preguntar dos veces.","Bien, pero lento.",
-       "Amable y claro.","Rápido y muy amable. ¡Gracias!"}', '{
+       "Amable y claro.","Rápido y muy amable. Gracias."}', '{
       {"¿Puede enviar una foto del número de serie?", "Claro, está en su correo.",
        "Gracias, ahora coincide.", "Me alegro."},
       {"El sillín hace ruido desde ayer.", "Apriete el tornillo de la abrazadera a 6 Nm.",
@@ -94,7 +94,7 @@ enum DemoData {
       {"¿Cuándo llega mi pedido?", "El miércoles por la mañana.", "Perfecto.", "Buen día."}}'),
     (2, 'ar-EG', 'Africa/Cairo', '{ليلى,عمر,نور,يوسف}',
       '{"لم أحصل على حل.","انتظرت طويلًا.","جيد لكنه بطيء.",
-       "واضح ولطيف.","سريع ولطيف، شكرًا!"}', '{
+       "واضح ولطيف.","سريع ولطيف، شكرًا."}', '{
       {"مرحبًا، أين طلبي رقم 20533؟", "خرج للتوصيل صباح اليوم.", "شكرًا جزيلًا.",
        "على الرحب والسعة."},
       {"هل يمكن تغيير العنوان؟", "نعم، ما هو العنوان الجديد؟", "شارع النيل 12.", "تم التغيير."},
@@ -118,7 +118,7 @@ enum DemoData {
       {"สินค้าหมดหรือยังครับ", "เหลือสองชิ้นครับ", "ขอจองหนึ่งชิ้นครับ", "จองให้แล้วครับ"}}'),
     (2, 'pl-PL', 'Europe/Warsaw', '{Paweł,Zofia,Łukasz,Małgorzata}',
       '{"Nikt mi nie pomógł.","Musiałem pytać dwa razy.","W porządku, ale wolno.",
-       "Miło i jasno.","Szybko i uprzejmie. Dziękuję!"}', '{
+       "Miło i jasno.","Szybko i uprzejmie. Dziękuję."}', '{
       {"Gdzie jest mój zwrot?", "Zwrot został przyjęty, pieniądze wrócą w trzy dni.",
        "Dziękuję.", "Miłego dnia."},
       {"Czy macie klocki hamulcowe 412?", "Tak, dwanaście par.", "Poproszę dwie.",
@@ -127,7 +127,7 @@ enum DemoData {
       {"Kiedy przegląd?", "W poniedziałek o dziewiątej.", "Będę.", "Do zobaczenia."}}'),
     (2, 'vi-VN', 'Asia/Ho_Chi_Minh', '{Hứa,Ngọc,Đức,Thảo}',
       '{"Không giải quyết được.","Phải chờ quá lâu.","Tạm được.",
-       "Rõ ràng và thân thiện.","Nhanh và rất tử tế. Cảm ơn!"}', '{
+       "Rõ ràng và thân thiện.","Nhanh và rất tử tế. Cảm ơn."}', '{
       {"Khi nào đơn hàng của tôi đến?", "Ngày mai, trước 12 giờ.", "Cảm ơn bạn.", "Không có gì."},
       {"Tôi muốn đổi màu khung.", "Màu xanh vẫn còn.", "Tôi lấy màu xanh.", "Đã đổi xong."},
       {"Có bảo hành không?", "Hai năm.", "Tuyệt.", "Chúc bạn một ngày tốt lành."},

@@ -20,8 +20,9 @@ struct DemoWorkspace {
   /// Nil if the password was changed.
   var password: String?
 
+  /// - Parameter owner: fills a new workspace with `DemoContent`; nil: it stays empty.
   static func prepare(
-    _ connection: BlockingConnection, signingKey: [UInt8]
+    _ connection: BlockingConnection, owner: BlockingConnection?, signingKey: [UInt8]
   ) throws -> DemoWorkspace {
     let workspace =
       try connection.run(Workspace.named(name))
@@ -38,10 +39,11 @@ struct DemoWorkspace {
       return DemoWorkspace(
         publicKey: workspace.publicKey, password: isUnchanged ? password : nil)
     }
-    _ = try connection.run(
+    let made = try connection.run(
       Operator.create(
         id: .fresh(), email: email, name: "Mika", passwordHash: Password.hash(password),
         workspace: workspace.id, membership: "owner"))
+    if made != nil, let owner { try DemoContent.create(in: workspace.id, owner) }
     return DemoWorkspace(publicKey: workspace.publicKey, password: password)
   }
 

@@ -67,7 +67,10 @@ struct Preparation {
     let key = try Database.signingKey(settings, connection)
     try Database.sealSigningKeys(settings, connection)
     try Database.sealIdentitySecrets(Database.secretBox(settings, connection), connection)
-    let demo = settings.demo ? try DemoWorkspace.prepare(connection, signingKey: key) : nil
+    let demo =
+      settings.demo
+      ? try DemoWorkspace.prepare(
+        connection, owner: settings.demoContent ? owner : nil, signingKey: key) : nil
     let setupCode =
       try connection.run(FirstOwner.isMissing)
       ? SetupCode.issue(Database.secretBox(settings, connection), now: SystemClock.wallTime()) : nil

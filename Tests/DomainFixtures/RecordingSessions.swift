@@ -15,7 +15,7 @@ public final class RecordingSessions: Sessions {
 
   private let database: Workers
 
-  init(_ database: Workers) { self.database = database }
+  public init(_ database: Workers) { self.database = database }
 
   public func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool {
     let isConfirmed = await calls.isConfirmed

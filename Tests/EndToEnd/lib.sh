@@ -15,6 +15,8 @@ unset CHIRRUP_PYTHON CHIRRUP_NODE CHIRRUP_LOAD
 export SWIFT_BACKTRACE=enable=no
 # Scripts and the load generator read /metrics at the address that they test.
 export CHIRRUP_ADMIN_LISTEN=${CHIRRUP_ADMIN_LISTEN-listen}
+# Tests begin with an empty inbox and without rules.
+export CHIRRUP_DEMO_CONTENT=${CHIRRUP_DEMO_CONTENT-false}
 
 failures=0
 gateway_pid=

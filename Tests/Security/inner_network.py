@@ -83,7 +83,8 @@ def inside():
     os.unlink(file.name)
     receiver = Receiver()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CHIRRUP_")}
-    environment |= {"CHIRRUP_WEBHOOKS_RETRY_MILLISECONDS": "60000", "CHIRRUP_WEBHOOKS_TIMEOUT_SECONDS": "5"}
+    environment |= {"CHIRRUP_WEBHOOKS_RETRY_MILLISECONDS": "60000", "CHIRRUP_WEBHOOKS_TIMEOUT_SECONDS": "5",
+                    "CHIRRUP_DEMO_CONTENT": "false"}
     with open(os.environ["INNER_LOG"], "w") as log:
         process = subprocess.Popen(
             [options.chirrup, "serve", "--demo", "--listen", f"127.0.0.1:{port}", "--admin-listen", "none", "--database-url", database],

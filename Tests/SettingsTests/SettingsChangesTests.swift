@@ -105,6 +105,7 @@ import Testing
     values.drainSeconds = 1
     values.migrate = false
     values.debugEcho = true
+    values.demoContent = false
     values.demo = true
     values.limits.exemptAddresses = ["10.0.0.1"]
     if let range = key.range, let path = key.limit {

@@ -182,6 +182,7 @@ import Testing
       drain_seconds: 0
       migrate: false
       debug_echo: true
+      demo_content: false
       listen_shared: true
       demo: yes
       """)
@@ -261,6 +262,7 @@ import Testing
     expected.drainSeconds = 0
     expected.migrate = false
     expected.debugEcho = true
+    expected.demoContent = false
     expected.listenShared = true
     expected.demo = true
     #expect(try await Settings.load(file: file.path, environment: [:]).settings == expected)
@@ -332,6 +334,7 @@ import Testing
       "CHIRRUP_DRAIN_SECONDS": "0",
       "CHIRRUP_MIGRATE": "false",
       "CHIRRUP_DEBUG_ECHO": "1",
+      "CHIRRUP_DEMO_CONTENT": "false",
       "CHIRRUP_LISTEN_SHARED": "true",
       "CHIRRUP_DEMO": "on",
     ]

@@ -13,7 +13,7 @@ import Testing
     // Example conversations; and PostgreSQL's own catalogues and settings, which no target owns.
     "chirrup": [
       "BackupCommand.swift", "BackupProgress.swift", "ClusterCensus+Reading.swift",
-      "DemoData.swift", "DemoDataCommand.swift",
+      "DemoData.swift", "DemoContent.swift", "GeneratedConversations.swift",
       "Doctor/AutovacuumCheck.swift", "Doctor/BloatCheck.swift",
       "Doctor/ClockCheck.swift", "Doctor/CommitTimeCheck.swift", "Doctor/DatabaseCheck.swift",
       "Doctor/DatabaseConnectionsCheck.swift", "Doctor/DurabilityCheck.swift",

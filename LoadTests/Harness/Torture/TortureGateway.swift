@@ -33,7 +33,10 @@ final class TortureGateway {
       .filter { !$0.key.hasPrefix("CHIRRUP_") && $0.key != "DATABASE_URL" }
     command.environment =
       environment.map { "\($0.key)=\($0.value)" }
-      + ["CHIRRUP_COMPRESSION_THRESHOLD_BYTES=64", "CHIRRUP_ADMIN_LISTEN=listen"]
+      + [
+        "CHIRRUP_COMPRESSION_THRESHOLD_BYTES=64", "CHIRRUP_ADMIN_LISTEN=listen",
+        "CHIRRUP_DEMO_CONTENT=false",
+      ]
     command.output = .file(log)
     command.errors = .file(log)
     command.hasOwnGroup = true

@@ -88,7 +88,7 @@ class Gateway:
             arguments = [*arguments, *self.prepare_tls()]
         self.address = ("127.0.0.1", free_port())
         environment = {key: value for key, value in os.environ.items() if not key.startswith("CHIRRUP_")}
-        environment |= settings | {"SWIFT_BACKTRACE": "enable=no", "CHIRRUP_ADMIN_LISTEN": "listen", "ASAN_OPTIONS": "detect_leaks=0"} | self.environment
+        environment |= settings | {"SWIFT_BACKTRACE": "enable=no", "CHIRRUP_ADMIN_LISTEN": "listen", "CHIRRUP_DEMO_CONTENT": "false", "ASAN_OPTIONS": "detect_leaks=0"} | self.environment
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [self.binary, "serve", "--demo", "--log-level", "debug", "--drain-seconds", "0", "--listen",

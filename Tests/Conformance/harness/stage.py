@@ -38,6 +38,7 @@ class Staged(Gateway):
         """The process, on the same port as before; it may not be ready yet."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("CHIRRUP_")}
         environment |= self.stage.get("settings", {}) | {"SWIFT_BACKTRACE": "enable=no", "CHIRRUP_ADMIN_LISTEN": "listen",
+                                                           "CHIRRUP_DEMO_CONTENT": "false",
                                                            "ASAN_OPTIONS": "detect_leaks=0"}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
