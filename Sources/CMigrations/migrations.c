@@ -141,6 +141,9 @@ static const unsigned char figures_by_response[] = {
 static const unsigned char close_resting[] = {
 #embed "sql/20270220_close_resting.sql"
 };
+static const unsigned char teams[] = {
+#embed "sql/20270301_teams.sql"
+};
 
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
@@ -189,6 +192,7 @@ static const chirrup_migration table[] = {
   {"20270210_claim_by_key", claim_by_key, sizeof claim_by_key},
   {"20270215_figures_by_response", figures_by_response, sizeof figures_by_response},
   {"20270220_close_resting", close_resting, sizeof close_resting},
+  {"20270301_teams", teams, sizeof teams},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

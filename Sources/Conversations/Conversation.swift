@@ -15,6 +15,8 @@ public struct Conversation: Sendable, Equatable {
   public var visitorName: String
   public var assignee: Identifier?
   public var assigneeName: String
+  public var team: Identifier?
+  public var teamName: String
   public var lastSeq: Int64
   public var lastPreview: String?
   public var lastRole: String?
@@ -75,7 +77,9 @@ private let conversationsSQL: SQL = """
           AND c.seq > greatest(s.last_seq - 128, (SELECT max(m.read_seq) FROM read_marks m
             WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'operator'))
           AND c.role IN ('visitor', 'user')
-        LIMIT 100) AS unread) ELSE 0 END
+        LIMIT 100) AS unread) ELSE 0 END,
+    s.team_id,
+    (SELECT g.name FROM chat_teams g WHERE g.workspace_id = $2::uuid AND g.id = s.team_id)
   FROM chat_sessions s
   LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
   WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
@@ -91,6 +95,7 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     id: id, workspace: workspace, title: rows.text(row, 2) ?? "", status: status,
     visitor: rows.uuid(row, 4), visitorName: rows.text(row, 5) ?? "",
     assignee: rows.uuid(row, 6), assigneeName: rows.text(row, 7) ?? "",
+    team: rows.uuid(row, 25), teamName: rows.text(row, 26) ?? "",
     lastSeq: rows.int(row, 8) ?? 0, lastPreview: rows.text(row, 9), lastRole: rows.text(row, 10),
     lastAt: rows.time(row, 11), readSeq: rows.int(row, 12) ?? 0,
     visitorReadSeq: rows.int(row, 13) ?? 0, createdAt: createdAt, updatedAt: updatedAt,
@@ -116,9 +121,10 @@ public func appendConversationJSON(
       if let person {
         json.appendMember("visitor", json: person)
       } else {
-        appendPerson("visitor", conversation.visitor, conversation.visitorName, to: &json)
+        appendNamed("visitor", conversation.visitor, conversation.visitorName, to: &json)
       }
-      appendPerson("assignee", conversation.assignee, conversation.assigneeName, to: &json)
+      appendNamed("assignee", conversation.assignee, conversation.assigneeName, to: &json)
+      appendNamed("team", conversation.team, conversation.teamName, to: &json)
       json.appendMember("last_seq", conversation.lastSeq)
       if let at = conversation.lastAt {
         json.appendObject("last_message") {
@@ -157,7 +163,7 @@ public func appendConversationJSON(
     })
 }
 
-private func appendPerson(
+private func appendNamed(
   _ key: StaticString, _ id: Identifier?, _ name: String, to json: inout [UInt8]
 ) {
   guard let id else { return json.appendMember(key, json: "null") }

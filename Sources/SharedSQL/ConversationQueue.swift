@@ -1,6 +1,7 @@
 public import Postgres
 
-/// The queue of a workspace: conversations without an operator, first in, first out.
+/// The queue of a workspace: conversations without an operator, first in, first out. Those of a team
+/// stand in the line of the team, for its members; those without one in the workspace's own line.
 ///
 /// This is the only Swift file that names the queue's column (TidyTests/QueueTests), so that every
 /// statement agrees on membership, order and entry. The migrations have the transitions between
@@ -28,6 +29,14 @@ public enum ConversationQueue {
     """
   }
 
+  /// The line in which a conversation waits: the id of its team, or of its workspace without one.
+  public static func line(_ s: SQL) -> SQL { "coalesce(\(s).team_id, \(s).workspace_id)" }
+
+  /// Since when a conversation waits for its team; see `Team.overflowAfterMinutes`.
+  public static func waitsForTeamSince(_ s: SQL) -> SQL {
+    "greatest(\(s).\(entryTime), \(s).team_since)"
+  }
+
   /// Sort keys: the next conversation first, those behind the queue last. The index
   /// `idx_chat_sessions_line` has this order for each workspace.
   public static func order(_ s: SQL) -> SQL { "\(s).\(entryTime), \(s).id" }
@@ -35,10 +44,11 @@ public enum ConversationQueue {
   /// Sort keys: the last conversation of the queue first.
   public static func reverseOrder(_ s: SQL) -> SQL { "\(s).\(entryTime) DESC, \(s).id DESC" }
 
-  /// Condition: `other` is in the queue at the position of `s` or before it.
+  /// Condition: `other` is in the line of `s`, at its position or before it.
   public static func reaches(_ s: SQL, from other: SQL) -> SQL {
     """
     \(other).status = 'waiting' AND \(other).deleted_at IS NULL
+      AND \(line(other)) = \(line(s))
       AND (\(other).\(entryTime), \(other).id) <= (\(s).\(entryTime), \(s).id)
     """
   }

@@ -36,8 +36,13 @@ extension Workplace {
   }
 
   /// The queue as visitors' positions have it.
-  func positions() async throws -> [Identifier] {
-    try await database.ask(QueuePositions.statement(of: id))
+  func positions() async throws -> [Identifier] { try await lines().map(\.session) }
+
+  /// The same with the lines, during or outside the workspace's business hours.
+  func lines(
+    isOpen: Bool = true, now: WallTime = Workplace.now
+  ) async throws -> [QueuePositions.Entry] {
+    try await database.ask(QueuePositions.statement(of: id, isOpen: isOpen, now: now))
   }
 }
 
@@ -251,7 +256,7 @@ extension Workplace {
   func pace() async throws {
     let place = try await Workplace()
     func pace() async throws -> Int64? {
-      try await place.database.ask(QueuePositions.pace(of: place.id))
+      try await place.database.ask(QueuePositions.pace(of: place.id, in: place.id))
     }
     /// Entry and claim in seconds before now.
     func wait(from entry: Int64, to claim: Int64) async throws {

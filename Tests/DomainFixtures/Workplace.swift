@@ -150,7 +150,8 @@ public struct Workplace: Sendable {
   ) async throws -> Transfer.Verdict? {
     try await database.ask(
       Transfer(
-        session: session, member: member ?? mika, to: receiver, reason: reason,
+        session: session, member: member ?? mika,
+        to: receiver.map { .member($0) } ?? .queue, reason: reason,
         lines: Workplace.lines()
       ).statement)
   }

@@ -122,12 +122,14 @@ struct PresenceTests {
         WorkspaceNews(
           workspace: world.workspace, session: session, kind: .positionSubscribers(true))
       ])
+    let line = Identifier(high: 0xE, low: 1)
     func update(_ position: Int64?, place: Int64? = 20_000) -> [String] {
       world.loops[1].engine.deliver(
         .queue(
           QueueUpdate(
-            workspace: world.workspace, positions: position.map { [session: $0] } ?? [:],
-            placeMilliseconds: place)))
+            workspace: world.workspace,
+            places: position.map { [session: .init(position: $0, line: line)] } ?? [:],
+            placeMilliseconds: place.map { [line: $0, world.workspace: 1] } ?? [:])))
       return of("queue", visitor.texts())
     }
     // No position is sent before the first one.

@@ -38,6 +38,9 @@ import Tokens
     "PATCH /api/v1/admin/visitors/{id}": #"{"name":"x"}"#,
     "POST /api/v1/admin/members": #"{"email":"not one","name":"x","password":"long enough"}"#,
     "PATCH /api/v1/admin/members/{id}": #"{"role":"agent","disabled":true}"#,
+    "POST /api/v1/admin/teams": #"{"name":"x"}"#,
+    "PATCH /api/v1/admin/teams/{id}": #"{"name":"x","capacity":1}"#,
+    "PUT /api/v1/admin/teams/{id}/members": #"{"members":[]}"#,
     "PUT /api/v1/admin/tags/{name}": ##"{"colour":"#000000"}"##,
     "PUT /api/v1/admin/reply-objects/{object_id}": #"{"payload":{"text":"x"}}"#,
     "PUT /api/v1/admin/credentials/{provider}": #"{"secret":"x"}"#,
@@ -132,6 +135,12 @@ import Tokens
     let stranger = try #require(there.objects["members"])
     let moved = try await here.call("POST", path + "/transfer", json: #"{"to":"\#(stranger)"}"#)
     #expect(moved.status == 422 && moved.problem == "no_such_member")
+    let team = try #require(there.objects["teams"])
+    let given = try await here.call(
+      "POST", path + "/transfer", json: #"{"to_team":"\#(team)"}"#)
+    #expect(given.status == 422 && given.problem == "no_such_team")
+    let listed = try await here.call("GET", "\(conversations)?team=\(team)")
+    #expect(listed.int("total") == 0)
     #expect(
       try await here.call("GET", path).string("conversation.assignee.id")
         == here.mika.id.description)
@@ -177,6 +186,9 @@ import Tokens
     let webhook = try await made(
       "POST", "webhooks", #"{"url":"https://hooks.example.com/\#(mark)"}"#, "webhook.id")
     let delivery = try await made("POST", "webhooks/\(webhook)/test", "{}", "delivery.id")
+    let team = try await made("POST", "teams", #"{"name":"\#(mark)"}"#, "team.id")
+    _ = try await made(
+      "PUT", "teams/\(team)/members", #"{"members":["\#(member)"]}"#, "team.id")
     _ = try await made("PUT", "tags/kept", "{}", "tag.name")
     _ = try await made(
       "PUT", "reply-objects/kept", #"{"payload":{"text":"\#(mark)"}}"#, "reply_object.object_id")
@@ -194,7 +206,7 @@ import Tokens
       world: world,
       objects: [
         "conversations": "\(session)", "sessions": "\(session)", "visitors": visitor,
-        "members": member, "api-keys": key, "identity-secrets": identity,
+        "members": member, "teams": team, "api-keys": key, "identity-secrets": identity,
         "rich-menus": menu, "webhooks": webhook,
         // Any id: no gateway runs here, see ConnectionListTests.
         "connections": "\(passkey)", "connection-traces": "\(passkey)",
@@ -202,7 +214,7 @@ import Tokens
         "intents": "kept", "passkeys": "\(passkey)",
       ],
       secrets: [
-        mark, "\(session)", visitor, member, key, identity, menu, webhook, delivery,
+        mark, "\(session)", visitor, member, team, key, identity, menu, webhook, delivery,
         world.workspace.id.description, world.mika.id.description,
       ])
   }

@@ -36,9 +36,9 @@ public struct ConversationCounts: Sendable {
 extension ConversationList {
   /// The length of this list, if it follows from the workspace's counts; nil: see `countMatches`.
   public func total(_ counts: ConversationCounts) -> Int64? {
-    guard assignee == nil, !isUnassigned, search == nil, tag == nil, visitor == nil else {
-      return nil
-    }
+    guard assignee == nil, !isUnassigned, search == nil, tag == nil, visitor == nil,
+      team == nil, !isWithoutTeam
+    else { return nil }
     return switch status {
     case "waiting": counts.waiting
     case "active": counts.active
@@ -52,7 +52,7 @@ extension ConversationList {
   public func countMatches(in workspace: Identifier) -> Statement<Int64> {
     let parameters: [Parameter] = [
       .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),
-      .uuid(visitor),
+      .uuid(visitor), .uuid(team), .bool(isWithoutTeam),
     ]
     let query =
       if status == "waiting" || status == "active" || status == "open" {
@@ -65,23 +65,24 @@ extension ConversationList {
     return Statement(query.plannedAnew()) { $0.int(0, 0) ?? 0 }
   }
 
-  private static let count: StaticString = """
+  private static let count: SQL = """
     SELECT count(*) FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
       AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
+      AND \(isOfTeam("$7", isWithout: "$8"))
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR s.user_id IN (SELECT v.id FROM visitors v
           WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
     """
 
   /// See `ConversationList.tagged`.
-  private static let countOfTag: StaticString = """
+  private static let countOfTag: SQL = """
     WITH tagged AS MATERIALIZED (
       SELECT t.session_id FROM session_tags t
-      WHERE t.workspace_id = $1::uuid AND t.tag = $7::text
+      WHERE t.workspace_id = $1::uuid AND t.tag = $9::text
     )
     SELECT count(*) FROM tagged t JOIN chat_sessions s ON s.id = t.session_id
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
@@ -89,23 +90,25 @@ extension ConversationList {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
+      AND \(isOfTeam("$7", isWithout: "$8"))
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR s.user_id IN (SELECT v.id FROM visitors v
           WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
     """
 
   /// See `ConversationList.open`.
-  private static let countOfOpen: StaticString = """
+  private static let countOfOpen: SQL = """
     SELECT count(*) FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
       AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
+      AND \(isOfTeam("$7", isWithout: "$8"))
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
-      AND ($7::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $7::text))
+      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
     """
 }

@@ -13,6 +13,8 @@ public struct ConversationList: Sendable {
   public var assignee: Identifier?
   public var isUnassigned = false
   public var tag: String?
+  public var team: Identifier?
+  public var isWithoutTeam = false
   public var visitor: Identifier?
   public var search: String?
   public var limit: Int
@@ -49,6 +51,7 @@ public struct ConversationList: Sendable {
     let parameters: [Parameter] = [
       .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),
       .time(position?.at), .uuid(position?.id), .int(Int64(limit) + 1), .uuid(visitor),
+      .uuid(team), .bool(isWithoutTeam),
     ]
     return switch status {
     case "waiting": positions(ConversationList.oldest, parameters + [.text(tag)])
@@ -79,6 +82,7 @@ public struct ConversationList: Sendable {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
+      AND \(isOfTeam("$10", isWithout: "$11"))
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR s.user_id IN (SELECT v.id FROM visitors v
           WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
@@ -96,11 +100,12 @@ public struct ConversationList: Sendable {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
+      AND \(isOfTeam("$10", isWithout: "$11"))
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
-      AND ($10::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $10::text))
+      AND ($12::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $12::text))
       AND ($6::timestamptz IS NULL
         OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
@@ -114,11 +119,12 @@ public struct ConversationList: Sendable {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
+      AND \(isOfTeam("$10", isWithout: "$11"))
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
-      AND ($10::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $10::text))
+      AND ($12::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $12::text))
       AND ($6::timestamptz IS NULL
         OR (\(ConversationQueue.listTime("s")), s.id) > ($6::timestamptz, $7::uuid))
     ORDER BY at, s.id LIMIT $8::bigint
@@ -133,6 +139,7 @@ public struct ConversationList: Sendable {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
+      AND \(isOfTeam("$10", isWithout: "$11"))
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR s.user_id IN (SELECT v.id FROM visitors v
           WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
@@ -146,7 +153,7 @@ public struct ConversationList: Sendable {
   private static let tagged: SQL = """
     WITH tagged AS MATERIALIZED (
       SELECT t.session_id FROM session_tags t
-      WHERE t.workspace_id = $1::uuid AND t.tag = $10::text
+      WHERE t.workspace_id = $1::uuid AND t.tag = $12::text
     ), found AS (
       SELECT s.id, CASE WHEN $2::text = 'closed' THEN coalesce(s.closed_at, s.created_at)
         ELSE s.updated_at END AS at
@@ -156,6 +163,7 @@ public struct ConversationList: Sendable {
         AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
         AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
         AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
+        AND \(isOfTeam("$10", isWithout: "$11"))
         AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
           OR s.user_id IN (SELECT v.id FROM visitors v
             WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
@@ -164,6 +172,14 @@ public struct ConversationList: Sendable {
     WHERE $6::timestamptz IS NULL OR (at, id) < ($6::timestamptz, $7::uuid)
     ORDER BY at DESC, id DESC LIMIT $8::bigint
     """
+
+  /// Both parameters are constants of the plan, which then has one condition or none.
+  static func isOfTeam(_ team: SQL, isWithout: SQL) -> SQL {
+    """
+    (\(team)::uuid IS NULL OR s.team_id = \(team)::uuid)
+          AND (NOT \(isWithout)::boolean OR s.team_id IS NULL)
+    """
+  }
 
   var pattern: String? { search.map { likePattern($0) } }
 }

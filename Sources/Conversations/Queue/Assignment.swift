@@ -6,6 +6,10 @@ import SharedSQL
 /// Automatic assignment, if the workspace's setting `assign` is `least_busy`: the next conversation
 /// of the queue goes to the available operator with the fewest open ones, below the capacity.
 ///
+/// A conversation of a team goes to its members only, by the team's own `assign` and capacity if it
+/// has them: with `round_robin` to the one whose last conversation from the team is the longest ago.
+/// While no member is available, those that have waited for `overflow_after_minutes` go to anybody.
+///
 /// Conversations of an absent operator return to their positions in the queue, with and without
 /// automatic assignment.
 ///
@@ -99,15 +103,18 @@ public enum Assignment {
   }
 
   private static let isDueSQL: SQL = """
-    SELECT q.is_automatic AND EXISTS (SELECT FROM chat_sessions s
-      WHERE s.workspace_id = $1::uuid
-        AND \(ConversationQueue.contains("s")))
+    SELECT (q.is_automatic OR EXISTS (SELECT FROM chat_teams t
+        WHERE t.workspace_id = $1::uuid AND t.assign <> 'off'))
+      AND EXISTS (SELECT FROM chat_sessions s
+        WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.contains("s")))
     FROM chirrup_queue($1::uuid) AS q
     """
 
   private static let workspacesSQL: SQL = """
-    SELECT w.workspace_id FROM system_settings w
-    WHERE w.key = 'queue' AND w.value LIKE '%least_busy%' AND w.workspace_id > $1::uuid
+    SELECT w.workspace_id FROM (
+      SELECT workspace_id FROM system_settings WHERE key = 'queue' AND value LIKE '%least_busy%'
+      UNION SELECT workspace_id FROM chat_teams WHERE assign <> 'off') AS w
+    WHERE w.workspace_id > $1::uuid
       AND EXISTS (SELECT FROM chat_sessions s
         WHERE s.workspace_id = w.workspace_id
           AND \(ConversationQueue.contains("s")))
@@ -138,37 +145,60 @@ public enum Assignment {
     """
 
   private static let assignSQL: SQL = """
-    WITH free AS MATERIALIZED (
+    WITH present AS MATERIALIZED (
       SELECT o.id, o.name, l.load, p.given_at
-      FROM chirrup_queue($1::uuid) AS q
-      JOIN operator_presence p ON p.workspace_id = $1::uuid
-      JOIN operators o ON o.id = p.operator_id
+      FROM operator_presence p JOIN operators o ON o.id = p.operator_id
       CROSS JOIN LATERAL (SELECT count(*) AS load FROM chat_sessions a
         WHERE a.workspace_id = $1::uuid AND a.assigned_operator_id = p.operator_id
           AND a.status = 'active' AND a.deleted_at IS NULL) AS l
-      WHERE q.is_automatic AND p.is_available AND chirrup_is_present(p.seen_at)
-        AND o.disabled_at IS NULL AND l.load < q.capacity
+      WHERE p.workspace_id = $1::uuid AND p.is_available AND chirrup_is_present(p.seen_at)
+        AND o.disabled_at IS NULL
+    ), serving AS MATERIALIZED (
+      SELECT $1::uuid AS line, p.id, p.name, p.load, p.given_at, NULL::timestamptz AS overflow
+      FROM chirrup_queue($1::uuid) AS q JOIN present p ON q.is_automatic AND p.load < q.capacity
+      UNION ALL
+      SELECT t.id, p.id, p.name, CASE WHEN t.assign = 'round_robin' THEN 0 ELSE p.load END,
+        CASE WHEN t.assign = 'round_robin' THEN m.given_at ELSE p.given_at END,
+        CASE WHEN m.operator_id IS NULL
+          THEN now() - make_interval(mins => t.overflow_after_minutes) END
+      FROM chirrup_queue($1::uuid) AS q JOIN chat_teams t ON t.workspace_id = $1::uuid
+      CROSS JOIN present p
+      LEFT JOIN chat_team_members m
+        ON m.workspace_id = $1::uuid AND m.team_id = t.id AND m.operator_id = p.id
+      WHERE coalesce(t.assign <> 'off', q.is_automatic)
+        AND p.load < CASE WHEN m.operator_id IS NULL THEN q.capacity
+          ELSE coalesce(t.capacity, q.capacity) END
+        AND (m.operator_id IS NOT NULL OR t.overflow_after_minutes IS NOT NULL
+          AND NOT EXISTS (SELECT FROM present h JOIN chat_team_members n ON n.operator_id = h.id
+            WHERE n.workspace_id = $1::uuid AND n.team_id = t.id))
     ), front AS MATERIALIZED (
-      SELECT s.id, s.\(ConversationQueue.entryTime), s.returned_by
-      FROM chat_sessions s
-      WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.contains("s"))
-        AND s.assigned_operator_id IS NULL
-      ORDER BY \(ConversationQueue.order("s")) LIMIT 100
+      SELECT l.line, s.*
+      FROM (SELECT DISTINCT line, overflow FROM serving) AS l
+      CROSS JOIN LATERAL (
+        SELECT s.id, s.\(ConversationQueue.entryTime), s.returned_by
+        FROM chat_sessions s
+        WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.contains("s"))
+          AND \(ConversationQueue.line("s")) = l.line AND s.assigned_operator_id IS NULL
+          AND (l.overflow IS NULL OR \(ConversationQueue.waitsForTeamSince("s")) <= l.overflow)
+        ORDER BY \(ConversationQueue.order("s")) LIMIT 100) AS s
     ), choice AS MATERIALIZED (
-      SELECT f.id AS session, c.id AS receiver, c.name
-      FROM front f CROSS JOIN LATERAL (SELECT free.id, free.name FROM free
-        WHERE free.id IS DISTINCT FROM f.returned_by
-        ORDER BY free.load, free.given_at NULLS FIRST, free.id LIMIT 1) AS c
+      SELECT f.id AS session, f.line, c.id AS receiver, c.name
+      FROM front f CROSS JOIN LATERAL (SELECT v.id, v.name FROM serving v
+        WHERE v.line = f.line AND v.id IS DISTINCT FROM f.returned_by
+        ORDER BY v.load, v.given_at NULLS FIRST, v.id LIMIT 1) AS c
       ORDER BY \(ConversationQueue.order("f")) LIMIT 1
     ), target AS (
-      SELECT s.id, c.receiver, c.name
+      SELECT s.id, c.line, c.receiver, c.name
       FROM choice c JOIN chat_sessions s ON s.id = c.session
-      WHERE s.workspace_id = $1::uuid
+      WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.line("s")) = c.line
         AND \(ConversationQueue.isUnclaimed("s"))
       FOR UPDATE OF s
     ), noted AS (
       UPDATE operator_presence p SET given_at = clock_timestamp()
       FROM target t WHERE p.workspace_id = $1::uuid AND p.operator_id = t.receiver
+    ), turned AS (
+      UPDATE chat_team_members m SET given_at = clock_timestamp() FROM target t
+      WHERE m.workspace_id = $1::uuid AND m.team_id = t.line AND m.operator_id = t.receiver
     )
     SELECT t.id, t.name, CASE WHEN t.id IS NOT NULL THEN chirrup_change(
       $1::uuid, t.id, 'assigned', t.receiver, t.name, NULL, NULL, gen_random_uuid(),

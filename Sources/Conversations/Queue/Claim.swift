@@ -103,14 +103,27 @@ public struct Claim: Sendable {
 
   /// While this waits for the row's lock, a claim by id may take the conversation. PostgreSQL then
   /// checks the condition against the newest version of the row and continues with the next one.
+  ///
+  /// The operator serves the workspace's own line, those of their teams, and those conversations of
+  /// other teams that are for every operator.
   private static let next: SQL = """
-    WITH target AS (
+    WITH lines AS MATERIALIZED (
+      SELECT $1::uuid AS id, NULL::timestamptz AS overflow
+      UNION ALL
+      SELECT t.id, CASE WHEN m.operator_id IS NULL
+        THEN now() - make_interval(mins => t.overflow_after_minutes) END
+      FROM chat_teams t LEFT JOIN chat_team_members m
+        ON m.workspace_id = t.workspace_id AND m.team_id = t.id AND m.operator_id = $2::uuid
+      WHERE t.workspace_id = $1::uuid AND (m.operator_id IS NOT NULL
+        OR t.overflow_after_minutes IS NOT NULL AND NOT chirrup_is_team_available($1::uuid, t.id))
+    ), target AS (
       SELECT s.id
-      FROM chat_sessions s
+      FROM lines l JOIN chat_sessions s ON \(ConversationQueue.line("s")) = l.id
       WHERE s.workspace_id = $1::uuid
         AND \(ConversationQueue.isUnclaimed("s"))
+        AND (l.overflow IS NULL OR \(ConversationQueue.waitsForTeamSince("s")) <= l.overflow)
       ORDER BY \(ConversationQueue.order("s")) LIMIT 1
-      FOR UPDATE
+      FOR UPDATE OF s
     ), decided AS MATERIALIZED (
       SELECT t.*, q.capacity, CASE
         WHEN (SELECT count(*) FROM chat_sessions a

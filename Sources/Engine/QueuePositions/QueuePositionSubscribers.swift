@@ -8,8 +8,8 @@ struct QueuePositionSubscribers {
   /// By workspace. A session is listed once, exactly while its `queuePosition` is not
   /// `.notInQueue`; a listed session that has left memory is skipped.
   private var sessionsByWorkspace: [Identifier: [LoadedSessionID]] = [:]
-  /// By workspace, the pace of the last update: a new one changes every estimate.
-  private var paces: [Identifier: Int64] = [:]
+  /// By workspace, the paces of the last update: a new one changes every estimate of its line.
+  private var paces: [Identifier: [Identifier: Int64]] = [:]
 
   /// Call it when a visitor follows a session. If it is waiting, they receive its position, now and
   /// when it changes.
@@ -36,8 +36,7 @@ struct QueuePositionSubscribers {
     _ fanOut: inout FanOut, _ effects: inout Effects
   ) {
     guard var members = sessionsByWorkspace.removeValue(forKey: queue.workspace) else { return }
-    let hasNewPace = paces[queue.workspace] != queue.placeMilliseconds
-    paces[queue.workspace] = queue.placeMilliseconds
+    let previous = paces.updateValue(queue.placeMilliseconds, forKey: queue.workspace) ?? [:]
     var kept = 0
     for id in members where sessions.contains(id) {
       let session = id.index
@@ -46,12 +45,15 @@ struct QueuePositionSubscribers {
         sessions[session].queuePosition = Session.notInQueue
         continue
       }
-      let position = queue.positions[sessions[session].id] ?? 0
+      let place = queue.places[sessions[session].id]
+      let position = place?.position ?? 0
+      let pace = place.flatMap { queue.placeMilliseconds[$0.line] }
+      let hasNewPace = place.map { previous[$0.line] != pace } ?? false
       let last = sessions[session].queuePosition
       // A session enters the queue with its first message. Before, no position is sent.
-      if position != last ? position > 0 || last > 0 : hasNewPace && position > 0 {
+      if position != last ? position > 0 || last > 0 : hasNewPace {
         QueuePositionSubscribers.send(
-          position, queue.placeMilliseconds, session, sessions, &connections, &fanOut)
+          position, pace, session, sessions, &connections, &fanOut)
       }
       guard position > 0 || sessions[session].snapshot.status == .waiting else {
         sessions[session].queuePosition = Session.notInQueue
@@ -105,17 +107,29 @@ struct QueuePositionSubscribers {
 
 /// The queue of a workspace, for the sessions that one loop owns.
 public struct QueueUpdate: Sendable {
+  public struct Place: Sendable {
+    /// 1 is next.
+    public var position: Int64
+    /// The id of the team, or of the workspace for conversations without one.
+    public var line: Identifier
+
+    public init(position: Int64, line: Identifier) {
+      self.position = position
+      self.line = line
+    }
+  }
+
   public var workspace: Identifier
-  /// By session; 1 is next.
-  public var positions: [Identifier: Int64]
-  /// The recent mean time for one position; nil when there are too few samples.
-  public var placeMilliseconds: Int64?
+  /// By session.
+  public var places: [Identifier: Place]
+  /// By line, the recent time for one position; a line with too few samples has none.
+  public var placeMilliseconds: [Identifier: Int64]
 
   public init(
-    workspace: Identifier, positions: [Identifier: Int64], placeMilliseconds: Int64?
+    workspace: Identifier, places: [Identifier: Place], placeMilliseconds: [Identifier: Int64]
   ) {
     self.workspace = workspace
-    self.positions = positions
+    self.places = places
     self.placeMilliseconds = placeMilliseconds
   }
 }

@@ -23,7 +23,7 @@ final class QueueJob: BackgroundJob {
   static let sweptMax: Int64 = 200
   /// Operators of one sweep, whose absence is looked up.
   static let holdersMax: Int64 = 1_000
-  /// A workspace's pace is computed at most this often.
+  /// The pace of a line is computed at most this often.
   static let paceMilliseconds: Int64 = 10_000
 
   private struct Sweep {
@@ -33,9 +33,10 @@ final class QueueJob: BackgroundJob {
     var steadySince: Instant?
   }
 
-  private struct Pace {
-    var placeMilliseconds: Int64?
-    var at: Instant
+  /// By line; a line with too few samples has none.
+  private struct Paces {
+    var placeMilliseconds: [Identifier: Int64] = [:]
+    var computedAt: [Identifier: Instant] = [:]
   }
 
   private let services: LoopServices
@@ -45,7 +46,7 @@ final class QueueJob: BackgroundJob {
   /// The loops with waiting visitors, as bits, by workspace.
   private let subscribers = Mutex<[Identifier: UInt64]>([:])
   /// By workspace with waiting visitors.
-  private let paces = Mutex<[Identifier: Pace]>([:])
+  private let paces = Mutex<[Identifier: Paces]>([:])
   private let sweeping = Mutex(Sweep())
 
   init(
@@ -157,42 +158,54 @@ final class QueueJob: BackgroundJob {
   private func sendPositions(_ workspace: Identifier) async throws(QueryFailure) {
     let loops = subscribers.withLock { $0[workspace] ?? 0 }
     guard loops != 0 else { return }
-    let line = try await line(of: workspace)
-    let place = line.isEmpty ? nil : try await pace(of: workspace)
-    var positions: [[Identifier: Int64]] = Array(repeating: [:], count: mailboxes.count)
-    for (index, session) in line.enumerated() {
-      positions[Engine.owner(of: session, loopCount: mailboxes.count)][session] = Int64(index) + 1
+    let queue = try await queue(of: workspace)
+    var lengths: [Identifier: Int64] = [:]
+    var places: [[Identifier: QueueUpdate.Place]] = Array(repeating: [:], count: mailboxes.count)
+    for entry in queue {
+      lengths[entry.line, default: 0] += 1
+      places[Engine.owner(of: entry.session, loopCount: mailboxes.count)][entry.session] =
+        QueueUpdate.Place(position: lengths[entry.line] ?? 0, line: entry.line)
     }
+    let paces = try await paces(of: Array(lengths.keys), in: workspace)
     for loop in mailboxes.indices where loops & 1 << UInt64(loop) != 0 {
       mailboxes[loop].post(
         .engine(
           .queue(
             QueueUpdate(
-              workspace: workspace, positions: positions[loop],
-              placeMilliseconds: place))))
+              workspace: workspace, places: places[loop], placeMilliseconds: paces))))
     }
   }
 }
 
 extension QueueJob {
   /// The waiting sessions whose visitors get a position.
-  private func line(of workspace: Identifier) async throws(QueryFailure) -> [Identifier] {
+  private func queue(
+    of workspace: Identifier
+  ) async throws(QueryFailure) -> [QueuePositions.Entry] {
     let now = SystemClock.wallTime()
     let hours = try await settings.of(workspace, now: now).businessHours
-    guard hours.isOpen(at: now) else { return [] }
-    return try await services.run(QueuePositions.statement(of: workspace))
+    return try await services.run(
+      QueuePositions.statement(of: workspace, isOpen: hours.isOpen(at: now), now: now))
   }
 
-  private func pace(of workspace: Identifier) async throws(QueryFailure) -> Int64? {
+  private func paces(
+    of lines: [Identifier], in workspace: Identifier
+  ) async throws(QueryFailure) -> [Identifier: Int64] {
     let now = SystemClock.now()
-    if let known = paces.withLock({ $0[workspace] }),
-      now.milliseconds(since: known.at) < QueueJob.paceMilliseconds
-    {
-      return known.placeMilliseconds
+    let known = paces.withLock { $0[workspace] } ?? Paces()
+    var current = Paces()
+    for line in lines {
+      if let at = known.computedAt[line], now.milliseconds(since: at) < QueueJob.paceMilliseconds {
+        current.computedAt[line] = at
+        current.placeMilliseconds[line] = known.placeMilliseconds[line]
+      } else {
+        let place = try await services.run(QueuePositions.pace(of: line, in: workspace))
+        current.computedAt[line] = now
+        current.placeMilliseconds[line] = place
+      }
     }
-    let place = try await services.run(QueuePositions.pace(of: workspace))
-    paces.withLock { $0[workspace] = Pace(placeMilliseconds: place, at: now) }
-    return place
+    paces.withLock { $0[workspace] = current }
+    return current.placeMilliseconds
   }
 }
 

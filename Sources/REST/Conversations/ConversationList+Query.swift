@@ -24,6 +24,15 @@ extension ConversationList {
       assignee = id
     }
     tag = query["tag"]
+    switch query.formatted("team") {
+    case nil: break
+    case "none"?: isWithoutTeam = true
+    case let text?:
+      guard let id = Identifier(text) else {
+        throw .invalidParameter("team", "none or the id of a team")
+      }
+      team = id
+    }
     if let text = query.formatted("visitor") {
       guard let id = Identifier(text) else {
         throw .invalidParameter("visitor", "the id of a visitor")
@@ -65,6 +74,7 @@ extension ConversationList {
   private var filters: [UInt8] {
     let texts = [
       status, assignee?.description, isUnassigned ? "none" : nil, search, tag, visitor?.description,
+      team?.description ?? (isWithoutTeam ? "none" : nil),
     ]
     var bytes: [UInt8] = []
     for text in texts {

@@ -36,20 +36,38 @@ struct QueueRoutes: RouteGroup {
 
   func transfer(_ call: Call) async throws(Problem) -> APIResponse {
     let object = try call.request.jsonObject()
-    let to = try object.identifier("to")
+    let receiver = try receiver(object)
     let transfer = Transfer(
-      session: call.id, member: try call.member, to: to, reason: try reason(object),
+      session: call.id, member: try call.member, to: receiver, reason: try reason(object),
       lines: lines(call))
     guard let verdict = try await api.database.run(transfer.statement) else {
       throw .noSuchSession
     }
     switch verdict {
-    case .applied: notify(to == nil ? .waits : .taken, call, call.id)
+    case .applied:
+      if case .member = receiver {
+        notify(.taken, call, call.id)
+      } else {
+        notify(.waits, call, call.id)
+      }
     case .held: break
     case .closed: throw .closed
     case .nobody: throw .noSuchMember
+    case .noTeam: throw .noSuchTeam
     }
     return try await ConversationRoutes(api).showConversation(call)
+  }
+
+  /// An operator (`to`), a team or no team (`to_team`), or without both the queue.
+  private func receiver(_ object: JSONObject) throws(Problem) -> Transfer.Receiver {
+    let member = try object.identifier("to")
+    if object.has("to_team") {
+      guard member == nil else {
+        throw .invalidMember("to_team", "missing if there is “to”: choose an operator or a team")
+      }
+      return .team(try object.identifier("to_team"))
+    }
+    return member.map { .member($0) } ?? .queue
   }
 
   func close(_ call: Call) async throws(Problem) -> APIResponse {
@@ -106,6 +124,10 @@ extension Problem {
     status: 422, type: "no_such_member", title: "No such operator",
     detail: "The member “to” is not the id of an active operator of this workspace. Choose another "
       + "operator.")
+
+  static let noSuchTeam = Problem(
+    status: 422, type: "no_such_team", title: "No such team",
+    detail: "The workspace has no team with this id. Choose another one.")
 
   static func claimed(by winner: (id: Identifier, name: String)) -> Problem {
     Problem(

@@ -178,6 +178,7 @@ extension API {
     ("admin/live-chat", "Conversations"), ("admin/visitors", "Visitors"),
     ("admin/reply-objects", "Canned replies"),
     ("admin/intents", "Intents"), ("admin/rich-menus", "Menus"), ("admin/tags", "Tags"),
+    ("admin/teams", "Teams"),
     ("admin/webhooks", "Webhooks"), ("admin/members", "Members"),
     ("admin/settings", "Settings"), ("admin/live-chat/analytics", "Analytics"),
     ("admin/api-keys", "API keys"),

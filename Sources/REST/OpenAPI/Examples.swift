@@ -53,6 +53,7 @@ enum Examples {
      "clientDataJSON":"AQID","authenticatorData":"AQID","publicKey":"AQID",
      "publicKeyAlgorithm":-7,"transports":["internal"]}}}
     """#,
+    "NewTeam": #"{"name":"Billing","assign":"round_robin","languages":["de","en"]}"#,
     "NewWebhook": #"""
     {"url":"https://hooks.example.com/chirrup","events":["message.created"]}
     """#,
@@ -84,6 +85,8 @@ enum Examples {
     {"settings":{"rating":{"enabled":true},"queue":{"assign":"least_busy","capacity":5}}}
     """#,
     "TagChange": ##"{"colour":"#0b6e63"}"##,
+    "TeamMembers": #"{"members":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
+    "TeamPatch": #"{"overflow_after_minutes":10}"#,
     "Transfer": #"{"reason":"Knows long-tail frames"}"#,
     "VisitorPatch": #"{"name":"Ada Lovelace","email":"ada@example.com"}"#,
     "VisitorProfile": #"{"name":"Ada Lovelace","attributes":{"plan":"pro"}}"#,

@@ -55,6 +55,12 @@ enum MemberTexts {
     api_keys | The keys. |
     app | An authenticator app is set up. |
     assign | `off`: operators claim; `least_busy`: the gateway assigns. | off
+    Team.assign | `off`, `least_busy` or `round_robin`; null: as the workspace. | round_robin
+    Team.capacity | Open conversations of a member at most; null: as the workspace. | null
+    Team.name | The name. | Billing
+    Team.available | A member is there and takes new conversations. | true
+    Team.waiting | Conversations that wait for it. | 2
+    TeamMember.name | The name. | Mika Sato
     assignee | The operator who has it. |
     at | When it was stored (UTC). |
     attempts | Requests so far. | 1
@@ -161,6 +167,7 @@ enum MemberTexts {
     keyword | The words, or the regular expression. | opening hours
     kind | The kind. |
     label | The words on it. | Opening hours
+    languages | The languages that it speaks; empty: all. | de
     last_error | Why the last attempt failed. | null
     last_message | The last message. | Order 20418 left Rotterdam today.
     last_seen_at | The last use. |
@@ -203,6 +210,7 @@ enum MemberTexts {
     operators | A row for each operator. |
     operators_available | Whether an operator is available. | true
     options | The choices of a field. | Bikes
+    overflow_after_minutes | Wait after which it is for everyone if no member is there. | 10
     overlap_hours | Hours for which the others are still accepted. | 24
     passkeys | The passkeys. |
     password | Whether a password is set, and by whom. |
@@ -268,6 +276,8 @@ enum MemberTexts {
     sync_status | Whether the menu was sent to the channel. |
     synced | The passkey is kept on several devices. | true
     tag | The tag. |
+    team | The team. |
+    teams | The teams. |
     tags | The tags. | billing
     take_roles_back | A sign-in also lowers roles. | false
     target | The connection or person that is traced. |

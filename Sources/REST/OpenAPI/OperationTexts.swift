@@ -78,7 +78,8 @@ enum OperationTexts {
     Assigns the conversation that has waited longest. 404: none waits.
     """,
     "post_admin_live_chat_conversations_id_transfer": """
-    Gives the conversation to another operator, or back to the queue. The reason is a note.
+    Gives the conversation to another operator, to a team, or back to the queue. The reason is a \
+    note.
     """,
     "post_admin_live_chat_conversations_id_close": """
     Ends the conversation. Its visitor can rate it and begin another one.
@@ -138,6 +139,22 @@ enum OperationTexts {
     """,
     "post_admin_members_id_reset_second_factor": """
     For a member who has lost the app, the passkeys and the recovery codes.
+    """,
+    "get_admin_teams": """
+    Each team with its members, whether one of them is available, and the number of conversations \
+    that wait for it.
+    """,
+    "post_admin_teams": """
+    A team takes the conversations that visitors, pages, bots, rules or operators give it. It has \
+    no members at first.
+    """,
+    "patch_admin_teams_id": "Changes the given members only.",
+    "put_admin_teams_id_members": """
+    The team then has these members and no others. Conversations that an operator has stay with \
+    the operator.
+    """,
+    "delete_admin_teams_id": """
+    Removes the team. Conversations that wait for it are then for every operator.
     """,
     "get_admin_tags": "Each tag with its colour and the number of its conversations.",
     "put_admin_tags_name": "Creates a tag, or changes the colour of an existing one.",
@@ -278,6 +295,7 @@ enum OperationTexts {
     "state": "Open connections, or those that have ended.",
     "status": "Only those in this state.",
     "tag": "Only conversations with this tag.",
+    "team": "Only conversations of this team, or without one.",
     "to": "The last day.",
     "until": "Only conversations that were created before this moment (RFC 3339).",
     "visitor": "Only conversations of this visitor.",
@@ -320,6 +338,7 @@ enum OperationTexts {
     "rich-menus": "The id of the menu.",
     "sessions": "The id of the conversation, or of the login.",
     "tags": "The name of the tag.",
+    "teams": "The id of the team.",
     "visitors": "The id of the visitor.",
     "webhooks": "The id of the webhook.",
   ]

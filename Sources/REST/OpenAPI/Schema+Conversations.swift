@@ -21,14 +21,16 @@ extension Schema {
   private static func conversation(visitor: Schema) -> Schema {
     object([
       "id": id, "title": text, "status": word(["waiting", "active", "closed"]),
-      "visitor": visitor, "assignee": named.orNull, "last_seq": seq,
+      "visitor": visitor, "assignee": named.orNull,
+      "team": named.orNull.described("Whose members take it; null: every operator."),
+      "last_seq": seq,
       "last_message": object(["preview": text, "role": text, "at": time]).orNull,
       "read_seq": seq.described("The highest seq that any operator has read."),
       "unread": count.described("The visitor's messages that no operator has read, at most 100."),
       "visitor_read_seq": seq, "created_at": time, "updated_at": time,
       "waiting_since": time.orNull.described("Since when it waits; null: it does not."),
       "queue_position": count.orNull.described(
-        "1 is next; null if it does not wait, or 1,000 are ahead of it."),
+        "1 is next among those of its team; null if it does not wait, or 1,000 are ahead of it."),
       "claimed_at": time.orNull, "closed_at": time.orNull,
       "context": object.described("Page, referrer, browser and so on, as the widget sent them."),
       "tags": array(of: text),
@@ -102,7 +104,11 @@ extension Schema {
   private static let reason = string(0...APILimits.reasonBytes)
     .described("The reason, which is added as a note.")
   static let transfer = input(optional: [
-    "to": id.described("The id of an operator; without it, back to the queue."), "reason": reason,
+    "to": id.described(
+      "The id of an operator; without it and `to_team`, back to the queue."),
+    "to_team": id.orNull.described(
+      "The id of a team, whose members then take it; null: every operator. Excludes `to`."),
+    "reason": reason,
   ]).named("Transfer")
   static let close = input(optional: ["reason": reason]).named("Close")
 }
@@ -115,6 +121,8 @@ extension [QueryParameter] {
       name: "assignee",
       schema: .any(of: [.word(["me", "none"]), .id.described("The id of an operator.")])),
     QueryParameter(name: "tag", schema: .line),
+    QueryParameter(
+      name: "team", schema: .any(of: [.word(["none"]), .id.described("The id of a team.")])),
     QueryParameter(name: "visitor", schema: .id),
     QueryParameter(name: "q", schema: .search(0)),
     .cursor, .limit(APILimits.conversations),

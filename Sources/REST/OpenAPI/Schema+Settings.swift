@@ -10,11 +10,7 @@ extension Schema {
         "position": text, "greeting": greeting.orNull, "preview": bool, "sound": bool,
         "teaser": bool,
       ]),
-      "hours": object([
-        "always": bool, "time_zone": text,
-        "days": array(of: object(["day": int(1...7), "from": text, "to": text])),
-        "holidays": array(of: date),
-      ]),
+      "hours": hours,
       "greeting_message": botMessage, "away_message": botMessage, "offline": botMessage,
       "prechat": prechat,
       "queue": object([
@@ -35,6 +31,11 @@ extension Schema {
       ])),
   ]).named("Settings")
 
+  static let hours = object([
+    "always": bool, "time_zone": text,
+    "days": array(of: object(["day": int(1...7), "from": text, "to": text])),
+    "holidays": array(of: date),
+  ])
   static let greeting = object(["title": text, "text": text])
   static let botMessage = object(["enabled": bool, "text": text])
   static let rating = object(["enabled": bool, "question": text.orNull])
@@ -86,7 +87,7 @@ extension Schema {
     "preview": bool, "sound": bool, "teaser": bool,
   ])
 
-  private static let hoursInput = closed(optional: [
+  static let hoursInput = closed(optional: [
     "always": bool,
     "time_zone": string(
       1...SettingLimits.zoneBytes, pattern: "^[A-Za-z0-9/_+-]+$", format: "time-zone"

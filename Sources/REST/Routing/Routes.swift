@@ -186,7 +186,7 @@ struct PathParameters: Sendable, Equatable {
 extension API {
   static let routes: [Route] =
     widgetRoutes + loginRoutes + conversationRoutes + queueRoutes + analyticsRoutes
-    + workspaceRoutes + connectionRoutes + traceRoutes + automationRoutes + visitorRoutes
+    + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes + visitorRoutes
     + webhookRoutes + [
       Route(
         "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "Get this document",

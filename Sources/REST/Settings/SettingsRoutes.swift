@@ -74,7 +74,9 @@ struct SettingsRoutes: RouteGroup {
   }
 
   /// PostgreSQL knows which time zones exist.
-  private func checkTimeZone(_ hours: JSONValue) async throws(Problem) {
+  func checkTimeZone(
+    _ hours: JSONValue, at pointer: String = "/settings/hours/time_zone"
+  ) async throws(Problem) {
     var settings = WorkspaceSettings()
     settings.read(.hours, hours)
     let zone = settings.hours.timeZone
@@ -84,7 +86,7 @@ struct SettingsRoutes: RouteGroup {
       guard case .refused = error else { throw .database(error) }
       throw .invalid(
         "hours: The time zone “\(zone)” is unknown. Use a name such as Europe/Berlin."
-      ).at("/settings/hours/time_zone")
+      ).at(pointer)
     }
   }
 

@@ -167,6 +167,8 @@ interface ConversationRow {
   status: string;
   visitor: Named | null;
   assignee: Named | null;
+  /** Whose members take it. Missing: an older gateway. */
+  team?: Named | null;
   last_seq: number;
   last_message: { preview: string; role: string; at: string } | null;
   /** The highest seq that any operator has read. */
@@ -188,6 +190,21 @@ interface ConversationRow {
 /** One conversation, with all that is known about its visitor. */
 interface ConversationDetail extends ConversationRow {
   visitor: VisitorProfile | null;
+}
+
+interface Team {
+  id: string;
+  name: string;
+  /** `off`, `least_busy` or `round_robin`; null: as the workspace */
+  assign: string | null;
+  capacity: number | null;
+  overflow_after_minutes: number | null;
+  languages: string[];
+  hours: Hours | null;
+  members: Named[];
+  /** Whether a member is there and takes conversations. */
+  available: boolean;
+  waiting: number;
 }
 
 interface DeletedConversation {
@@ -577,6 +594,7 @@ type Query = Record<string, string | number | null | undefined>;
 /** The lists that come in pages, by the name under which an answer has them. */
 interface Lists {
   members: Member;
+  teams: Team;
   api_keys: ApiKey;
   identity_secrets: IdentitySecret;
   credentials: StoredCredential;
@@ -600,6 +618,7 @@ interface Rest {
   get(path: 'live-chat/analytics/comments', query: Query): Promise<CommentPage>;
   get(path: 'live-chat/deleted-conversations', query: Query): Promise<DeletedPage>;
   get(path: 'members', query?: Query): Promise<ListPage<'members'>>;
+  get(path: 'teams', query?: Query): Promise<ListPage<'teams'>>;
   get(path: 'api-keys', query?: Query): Promise<ListPage<'api_keys'>>;
   get(path: 'identity-secrets', query?: Query): Promise<ListPage<'identity_secrets'>>;
   get(path: 'credentials', query?: Query): Promise<ListPage<'credentials'>>;
@@ -618,6 +637,7 @@ interface Rest {
   post(path: '/api/v1/auth/sessions/end-others'): Promise<{ ended: number }>;
   post(path: '/api/v1/auth/password', body: { current: string; new: string }): Promise<unknown>;
   post(path: 'members', body: object): Promise<{ member: Member }>;
+  post(path: 'teams', body: object): Promise<{ team: Team }>;
   post(path: 'api-keys', body: object): Promise<{ api_key: ApiKey; key: string }>;
   post(
     path: 'identity-secrets', body: object,
@@ -630,6 +650,7 @@ interface Rest {
   post(path: `webhooks/${string}`): Promise<unknown>;
   post(path: `connections/${string}/disconnect`, body: object): Promise<unknown>;
   post(path: `connections/${string}/trace`): Promise<{ trace: { id: string } }>;
+  put(path: `teams/${string}/members`, body: object): Promise<{ team: Team }>;
   put(path: 'identity-provider', body: object): Promise<IdentityProviderAnswer>;
   /** With `isNew` an object that exists is refused, with 412. */
   put(
@@ -641,6 +662,7 @@ interface Rest {
   put(path: `intents/${string}`, body: object, isNew?: boolean): Promise<{ intent: Intent }>;
   patch(path: 'settings', body: SettingsChange): Promise<SettingsAnswer>;
   patch(path: `members/${string}`, body: object): Promise<{ member: Member }>;
+  patch(path: `teams/${string}`, body: object): Promise<{ team: Team }>;
   patch(path: `rich-menus/${string}`, body: object): Promise<{ rich_menu: RichMenu }>;
   patch(path: `webhooks/${string}`, body: object): Promise<{ webhook: Webhook }>;
   remove(path: string): Promise<unknown>;

@@ -62,6 +62,7 @@ interface Payload extends Card {
   by?: Named;
   from?: Named | null;
   to?: Named | null;
+  team?: Named | null;
   reason?: string;
   rating?: number;
   comment?: string;

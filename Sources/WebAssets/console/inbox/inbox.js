@@ -15,7 +15,7 @@ const COUNT_DELAY = 60; // ms; changes in this time are counted by one request
  */
 /** @typedef {'waiting' | 'mine' | 'all' | 'closed'} View */
 /** @typedef {import('./section.js').SectionName} SectionName */
-/** @typedef {{tag?: string}} Filter */
+/** @typedef {{tag?: string, team?: string}} Filter `team` is its id, or `none` */
 
 export const VIEWS = /** @type {const} */ (['waiting', 'mine', 'all', 'closed']);
 /** @type {Record<View, SectionName[]>} */
@@ -217,7 +217,11 @@ export class Inbox {
   }
 
   /** @param {Row} row */
-  #fits(row) { return !this.filter.tag || !row.tags || row.tags.includes(this.filter.tag); }
+  #fits(row) {
+    const { tag, team } = this.filter;
+    return (!tag || !row.tags || row.tags.includes(tag))
+      && (!team || (row.team?.id ?? 'none') === team);
+  }
 
   /**
    * Returns a function that stores a row of a page, and returns the newest state of it if that

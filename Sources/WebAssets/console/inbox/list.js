@@ -37,6 +37,7 @@ export class List {
   #pointedAt = 0;
   #filter;
   #tag = el('select.input', { id: 'tag', change: () => { this.#narrow(); } });
+  #team = el('select.input', { id: 'team', change: () => { this.#narrow(); } });
   /** The id of the first row. */
   #first = '';
   /** The id of the open conversation, if the view has it. */
@@ -79,6 +80,8 @@ export class List {
     this.#filter = el(
       'div.filter',
       { hidden: true, id: 'filter' },
+      el('label', { for: 'team' }, 'Team'),
+      this.#team,
       el('label', { for: 'tag' }, 'Tag'),
       this.#tag,
     );
@@ -86,7 +89,7 @@ export class List {
       'button.icon-button',
       {
         type: 'button',
-        'aria-label': 'Filter by tag',
+        'aria-label': 'Filter by team or tag',
         'aria-expanded': 'false',
         'aria-controls': 'filter',
         click: () => this.#toggleFilter(),
@@ -215,7 +218,8 @@ export class List {
     const { view, loaded, failed, filter } = this.#inbox;
     if (failed) return ['The list could not be loaded', failed];
     if (loaded) {
-      return filter.tag ? ['No conversations with this tag', 'Tags are set in the visitor’s panel.'] : EMPTY[view];
+      if (filter.tag) return ['No conversations with this tag', 'Tags are set in the visitor’s panel.'];
+      return filter.team ? ['No conversations of this team', 'Choose another team, or All.'] : EMPTY[view];
     }
     return Date.now() - this.#loadedAt > SHORT_WAIT
       ? ['Loading the list', 'This is taking longer than usual.'] : null;
@@ -331,22 +335,40 @@ export class List {
     this.#filter.hidden = !show;
     this.funnel.setAttribute('aria-expanded', String(show));
     if (!show) {
-      if (this.#inbox.filter.tag) { this.#tag.value = ''; this.#narrow(); }
+      const isNarrowed = Object.keys(this.#inbox.filter).length > 0;
+      this.#tag.value = this.#team.value = '';
+      if (isNarrowed) this.#narrow();
       return;
     }
+    this.#team.replaceChildren(
+      el('option', { value: '' }, 'All'),
+      el('option', { value: 'none' }, 'No team'),
+    );
     this.#tag.replaceChildren(el('option', { value: '' }, 'All'));
-    this.#tag.focus();
-    try {
-      const tags = await api.tags();
-      this.#tag.append(...tags.map(({ name }) => el('option', { value: name }, name)));
-    } catch {
-      this.#tag.append(el('option', { disabled: true }, 'Tags could not be loaded'));
-    }
+    this.#team.focus();
+    await Promise.all([
+      fill(this.#team, 'Teams', async () => (await api.teams()).map(({ id, name }) => [id, name])),
+      fill(this.#tag, 'Tags', async () => (await api.tags()).map(({ name }) => [name, name])),
+    ]);
   }
 
   #narrow() {
-    const tag = this.#tag.value;
+    const [tag, team] = [this.#tag.value, this.#team.value];
     this.#box.scrollTop = 0;
-    this.#inbox.narrow(tag ? { tag } : {});
+    this.#inbox.narrow({ ...(tag && { tag }), ...(team && { team }) });
+  }
+}
+
+/**
+ * Adds the options of a filter.
+ * @param {HTMLElement} box
+ * @param {string} noun of all options
+ * @param {() => Promise<string[][]>} load values and words
+ */
+async function fill(box, noun, load) {
+  try {
+    box.append(...(await load()).map(([value, words]) => el('option', { value }, words)));
+  } catch {
+    box.append(el('option', { disabled: true }, `${noun} could not be loaded`));
   }
 }

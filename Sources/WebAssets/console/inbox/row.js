@@ -22,7 +22,8 @@ export function rowModel(row, { mine, on, first, typing, doing }) {
     key: row.id,
     face: faceOf(row),
     name: nameOf(row),
-    topic: row.title || (row.visitor?.name ? '' : pathOf(row.context?.page)),
+    topic: [row.team?.name, row.title || (row.visitor?.name ? '' : pathOf(row.context?.page))]
+      .filter(Boolean).join(' · '),
     preview: typing ? `typing: ${typing}` : [doing, words].filter(Boolean).join(' · '),
     rating,
     typing: !!typing,

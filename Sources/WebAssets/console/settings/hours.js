@@ -82,6 +82,18 @@ export function checkedHours(hours) {
 }
 
 /**
+ * The time zones that the browser knows, and the one in use.
+ * @param {string} own
+ * @returns {[value: string, words: string][]}
+ */
+export function zoneNames(own) {
+  const zones = Intl.supportedValuesOf?.('timeZone') ?? [];
+  return [...new Set(['UTC', own, ...zones])].sort().map(
+    (zone) => [zone, zone.replaceAll('_', ' ')]
+  );
+}
+
+/**
  * @param {import('./pane.js').SettingsContext} context
  * @returns {Promise<import('./pane.js').SettingsPage>}
  */

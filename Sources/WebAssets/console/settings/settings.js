@@ -23,6 +23,7 @@ const MENU = [
   ['Workspace', [
     ['appearance', 'Appearance', 'eye', () => import('./appearance.js')],
     ['members', 'Members', 'users', () => import('./members.js')],
+    ['teams', 'Teams', 'users', () => import('./teams.js')],
     ['single-sign-on', 'Single sign-on', 'lock', () => import('./single-sign-on.js')],
     ['hours', 'Business hours', 'clock', () => import('./hours.js')],
     ['queue', 'Queue', 'inbox', () => import('./queue.js')],

@@ -114,6 +114,10 @@ async function whole(path, name) {
 export const visitorToken = (body) => call('POST', '/api/v1/widget/token', body);
 
 /** @typedef {{id: string, kind: string, body: string}} NewMessage */
+/**
+ * An operator, or a team, of which null is none; without both the queue.
+ * @typedef {{to?: string, to_team?: string?}} Receiver
+ */
 /** @typedef {Promise<{conversation: ConversationRow}>} Changed the conversation afterwards */
 
 export const api = {
@@ -175,11 +179,11 @@ export const api = {
   claim: (id) => call('POST', `${LIST}/${id}/claim`),
   /** @type {() => Changed} */
   next: () => call('POST', `${ADMIN}/live-chat/next`),
-  /** @type {(id: string, to: string?, reason: string) => Changed} */
+  /** @type {(id: string, to: Receiver, reason: string) => Changed} */
   transfer: (id, to, reason) => call(
     'POST',
     `${LIST}/${id}/transfer`,
-    { to, ...(reason && { reason }) },
+    { ...to, ...(reason && { reason }) },
   ),
   /** @type {(id: string, reason: string) => Changed} */
   close: (id, reason) => call('POST', `${LIST}/${id}/close`, reason ? { reason } : undefined),
@@ -197,6 +201,8 @@ export const api = {
   follows: (visitor) => get(`${ADMIN}/visitors/${visitor}/friend-events`, { limit: 20 }),
   /** @type {() => Promise<Tag[]>} */
   tags: () => whole(`${ADMIN}/tags`, 'tags'),
+  /** @type {() => Promise<Team[]>} */
+  teams: () => whole(`${ADMIN}/teams`, 'teams'),
   /** @type {() => Promise<Member[]>} */
   members: () => whole(`${ADMIN}/members`, 'members'),
   /** @type {() => Promise<ReplyObject[]>} */

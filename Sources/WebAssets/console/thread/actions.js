@@ -70,7 +70,8 @@ export class Actions {
     const row = this.#on.row();
     if (!row || row.status === 'closed') return;
     const { me, sheet, viewers } = this.#on;
-    const now = { me: me(), assignee: row.assignee, viewers: new Set(viewers().keys()) };
+    const { assignee, team } = row;
+    const now = { me: me(), assignee, team, viewers: new Set(viewers().keys()) };
     return transfer(sheet, now, async (to, name, reason) => {
       const done = await this.#act((id) => api.transfer(id, to, reason), `Transferring to ${name}`);
       if (done) sheet.close();

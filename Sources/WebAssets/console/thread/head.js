@@ -64,17 +64,17 @@ export class Head {
   }
 
   /**
-   * @param {{name: string, title: string, page: string, status: string | undefined,
+   * @param {{name: string, title: string, team: string, page: string, status: string | undefined,
    *   assignee: Named | null | undefined, mine: boolean, viewers: Person[],
    *   doing: string}} now `doing` is set if the visitor is not there
    */
-  render({ name, title, page, status, assignee, mine, viewers, doing }) {
-    const sign = JSON.stringify([name, title, page, status, assignee, mine, viewers, doing]);
+  render({ name, title, team, page, status, assignee, mine, viewers, doing }) {
+    const sign = JSON.stringify([name, title, team, page, status, assignee, mine, viewers, doing]);
     if (sign === this.#sign) return;
     this.#sign = sign;
     this.name.textContent = name;
     this.title.render(title, !!status);
-    this.place.textContent = [page, doing].filter(Boolean).join(' · ');
+    this.place.textContent = [team, page, doing].filter(Boolean).join(' · ');
     this.place.hidden = !this.place.textContent;
     this.chip.textContent = status === 'closed'
       ? 'Closed'

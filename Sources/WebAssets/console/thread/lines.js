@@ -63,7 +63,8 @@ function event(payload, me) {
   switch (payload?.event) {
     case 'transferred': {
       const from = name(payload.from);
-      const to = payload.to ? name(payload.to) : 'the queue';
+      const to = payload.to ? name(payload.to)
+        : payload.team ? `the team ${payload.team.name}` : 'the queue';
       if (!to) return '';
       return from === 'you' ? `You transferred this to ${to}` : `${from ?? 'Someone'} transferred this to ${to}`;
     }

@@ -314,6 +314,7 @@ export class Pane {
     this.head.render({
       name,
       title: this.#row?.title ?? '',
+      team: this.#row?.team?.name ?? '',
       page: pathOf(this.#row?.context?.page),
       status,
       assignee,

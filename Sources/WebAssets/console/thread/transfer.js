@@ -1,12 +1,13 @@
 // The sheets for transferring and for closing a conversation, each with a reason.
 
-import { el } from '../../shared/dom.js';
+import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { api, statusOf } from '../shell/api.js';
 import { find } from '../shell/element.js';
 import { buttons } from './sheet.js';
 
 /** @typedef {import('./sheet.js').Sheet} Sheet */
+/** @typedef {import('../shell/api.js').Receiver} Receiver */
 
 /**
  * @param {string} words
@@ -37,19 +38,21 @@ function state(member) {
 }
 
 /**
- * A radio button for a colleague or the queue.
- * @param {string} id '' for the queue
+ * A radio button for a colleague, a team or the queue.
+ * @param {Receiver} to
  * @param {string} name
  * @param {string} hint
- * @param {Person=} who
+ * @param {HTMLElement} look
  */
-const option = (id, name, hint, who) => el(
+const option = (to, name, hint, look = el('span')) => el(
   'label',
   {},
-    who ? face(who, '.avatar-sm') : el('span'),
-    el('span.truncate', { dir: 'auto' }, name),
-    el('span.meta', {}, hint),
-    el('input', { type: 'radio', name: 'to', value: id, required: true, 'data-name': name }),
+  look,
+  el('span.truncate', { dir: 'auto' }, name),
+  el('span.meta', {}, hint),
+  el('input', {
+    type: 'radio', name: 'to', value: JSON.stringify(to), required: true, 'data-name': name,
+  }),
 );
 
 /**
@@ -62,12 +65,15 @@ const byLoad = (a, b) => Number(b.online ?? 0) - Number(a.online ?? 0)
 
 /**
  * @param {Sheet} sheet
- * @param {{me: Person, assignee: Named | null | undefined, viewers: Set<string>}} now
- * @param {(to: string?, name: string, reason: string) => void} done
+ * @param {{me: Person, assignee: Named | null | undefined, team: Named | null | undefined,
+ *   viewers: Set<string>}} now
+ * @param {(to: Receiver, name: string, reason: string) => void} done
  */
-export async function transfer(sheet, { me, assignee, viewers }, done) {
+export async function transfer(sheet, { me, assignee, team: own, viewers }, done) {
   const people = el('div.people', { role: 'radiogroup', 'aria-label': 'Transfer to' });
-  const queue = assignee ? [option('', 'Queue', 'next available operator')] : [];
+  const queue = assignee ? [option({}, own ? `Queue of ${own.name}` : 'Queue',
+    own ? 'next available member' : 'next available operator')] : [];
+  if (own) queue.push(option({ to_team: null }, 'Queue of everyone', 'next available operator'));
   const status = el('p.meta', { role: 'status' }, 'Loading the team…');
   people.append(...queue, status);
   sheet.open(
@@ -80,12 +86,15 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
     () => {
       const picked = find(people, 'input:checked', HTMLInputElement);
       if (!picked) return;
-      done(picked.value || null, picked.dataset.name ?? '', reason(sheet));
+      done(JSON.parse(picked.value), picked.dataset.name ?? '', reason(sheet));
     },
   );
   let team;
+  let teams;
   try {
-    team = (await api.members()).filter((member) => (
+    const [members, all] = await Promise.all([api.members(), api.teams()]);
+    teams = all.filter(({ id }) => id !== own?.id);
+    team = members.filter((member) => (
       !member.disabled && member.id !== assignee?.id && (assignee || member.id !== me.id)
     )).sort(byLoad);
   } catch (error) {
@@ -93,17 +102,24 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
       ? 'This server does not support the team list.'
       : 'The team could not be loaded.';
   }
-  if (!sheet.is('Transfer to') || !team) return;
+  if (!sheet.is('Transfer to') || !team || !teams) return;
   people.replaceChildren(
     ...team.map((member) => option(
-      member.id,
+      { to: member.id },
       member.id === me.id ? `${member.name} (you)` : member.name,
       [state(member), viewers.has(member.id) && 'viewing'].filter(Boolean).join(', '),
-      { kind: 'operator', ...member },
+      face({ kind: 'operator', ...member }, '.avatar-sm'),
+    )),
+    ...teams.map(({ id, name, available, waiting }) => option(
+      { to_team: id },
+      name,
+      [available ? '' : 'no one available', waiting ? `${waiting} waiting` : ''].filter(Boolean)
+        .join(', '),
+      icon('users', 'small'),
     )),
     ...queue,
   );
-  if (!team.length && !queue.length) people.append(el('p.meta', {}, 'There is no one else on the team yet.'));
+  if (!people.firstChild) people.append(el('p.meta', {}, 'There is no one else on the team yet.'));
   const first = people.querySelector('input');
   if (first) { first.checked = true; first.focus(); }
 }
