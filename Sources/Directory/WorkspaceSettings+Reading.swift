@@ -110,7 +110,7 @@ extension WorkspaceSettings.Prechat.Field {
   init(_ reader: inout SettingReader) {
     key = reader.text("key", bytesMax: SettingLimits.fieldKeyBytes) ?? ""
     label = reader.text("label", bytesMax: SettingLimits.labelBytes) ?? ""
-    type = reader.choice("type", "text", of: ["text", "email", "select"])
+    type = reader.choice("type", "text", of: ["text", "email", "select", Self.teamType])
     isRequired = reader.bool("required", false)
     options =
       reader.list("options", max: SettingLimits.options) { value, place in

@@ -80,11 +80,14 @@ public struct WorkspaceSettings: Sendable, Equatable {
       /// `name`, `email`, or the name of an attribute.
       public var key: String
       public var label: String
-      /// `text`, `email` or `select`.
+      /// `text`, `email`, `select` or `team`.
       public var type = "text"
       public var isRequired = false
       /// Of a `select`.
       public var options: [String] = []
+
+      /// A select of the workspace's teams.
+      public static let teamType = "team"
     }
   }
 

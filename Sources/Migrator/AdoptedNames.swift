@@ -8,7 +8,8 @@ enum AdoptedNames {
     "idx_chats_session_id", "idx_chats_session_created", "idx_chat_sessions_workspace_id",
     "idx_chat_sessions_user_id", "idx_chat_sessions_created_at", "idx_chat_sessions_active",
     "idx_chat_sessions_line", "idx_chat_sessions_load", "idx_chat_sessions_claimed_at",
-    "idx_chat_sessions_held", "idx_chat_sessions_deleted", "chat_sessions_workspace_and_id",
+    "idx_chat_sessions_held", "idx_chat_sessions_team", "idx_chat_sessions_team_line",
+    "idx_chat_sessions_deleted", "chat_sessions_workspace_and_id",
     "chat_sessions_closed_at",
     "system_settings_workspace_key", "intents_workspace_name", "reply_objects_workspace_object",
     "reply_objects_shortcut",
@@ -28,7 +29,7 @@ enum AdoptedNames {
   static let constraints = [
     "_role_check", "_session_id_fkey", "_are_numbered", "_status_check", "_deleted_via_check",
     "_assigned_operator_id_fkey", "_workspace_id_fkey", "_match_kind_check", "_replies_check",
-    "_object_type_check", "_object_id_check", "_shortcut_check",
+    "_object_type_check", "_object_id_check", "_shortcut_check", "_team_fkey",
   ]
 
   /// Whether a column, index, trigger, policy or constraint of a table has one of these names.

@@ -1,7 +1,7 @@
 public import Postgres
 
-/// The queue of a workspace: conversations without an operator, first in, first out. Those of a team
-/// stand in the line of the team, for its members; those without one in the workspace's own line.
+/// The queue of a workspace: conversations without an operator, first in, first out. Those of a
+/// team stand in its line, for its members; those without one in the workspace's own line.
 ///
 /// This is the only Swift file that names the queue's column (TidyTests/QueueTests), so that every
 /// statement agrees on membership, order and entry. The migrations have the transitions between

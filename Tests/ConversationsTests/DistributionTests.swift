@@ -27,7 +27,8 @@ import Testing
     let lines = StateChange.Lines(event: id, note: id)
     let queries = [
       conversationQuery(id, of: id), ConversationCounts.of(id, me: id).query,
-      QueuePositions.statement(of: id, isOpen: true, now: Workplace.now).query, Assignment.isDue(in: id),
+      QueuePositions.statement(of: id, isOpen: true, now: Workplace.now).query,
+      Assignment.isDue(in: id),
       Assignment.assignNext(in: id),
       Assignment.release(in: id, steadySeconds: 1, limit: 1),
       MessageRange.after(1).page(of: id, workspace: id, limit: 1).query,
@@ -35,7 +36,8 @@ import Testing
       StateChange.closed.statement(session: id, by: member, lines).query,
       Claim(session: id, member: member, line: id).statement.query,
       Claim(session: nil, member: member, line: id).statement.query,
-      Transfer(session: id, member: member, to: .member(id), reason: nil, lines: lines).statement.query,
+      Transfer(session: id, member: member, to: .member(id), reason: nil, lines: lines)
+        .statement.query,
     ]
     let pages = lists.flatMap { [$0.page(of: id).query, $0.countMatches(in: id).query] }
     for query in queries + pages {

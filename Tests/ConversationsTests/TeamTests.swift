@@ -188,7 +188,8 @@ extension Workplace {
       try await place.lines(isOpen: false) == [.init(session: own, line: team)],
       "the team has hours of its own")
     for (seconds, isOpen) in [
-      (21_199, true), (21_200, false), (-7_601, false), (-7_600, true), (3 * 86_400, false), (37 * 86_400, false),
+      (21_199, true), (21_200, false), (-7_601, false), (-7_600, true), (3 * 86_400, false),
+      (37 * 86_400, false),
     ] as [(Int64, Bool)] {
       let lines = try await place.lines(now: Workplace.after(seconds)).map(\.line)
       #expect(lines.contains(team) == isOpen, "after \(seconds) s")

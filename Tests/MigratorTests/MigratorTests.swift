@@ -75,7 +75,8 @@ import Testing
       (0..<rows.count).compactMap { rows.text($0, 0) } == [
         "chat_sessions_closed_at", "idx_chat_sessions_active", "idx_chat_sessions_claimed_at",
         "idx_chat_sessions_created_at", "idx_chat_sessions_deleted", "idx_chat_sessions_held",
-        "idx_chat_sessions_line", "idx_chat_sessions_load", "idx_chat_sessions_user_id",
+        "idx_chat_sessions_line", "idx_chat_sessions_load", "idx_chat_sessions_team",
+        "idx_chat_sessions_team_line", "idx_chat_sessions_user_id",
         "idx_chat_sessions_workspace_id", "idx_chats_session_created", "idx_chats_session_id",
       ])
   }

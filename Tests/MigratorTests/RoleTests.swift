@@ -25,6 +25,9 @@ import Testing
       SELECT id, id, 1, 'operator', name, '' FROM workspaces;
     INSERT INTO read_marks (workspace_id, session_id, role, person_id, read_seq)
       SELECT id, id, 'visitor', id, 1 FROM workspaces;
+    INSERT INTO chat_teams (id, workspace_id, name) SELECT id, id, name FROM workspaces;
+    INSERT INTO chat_team_members (workspace_id, team_id, operator_id)
+      SELECT id, id, id FROM workspaces;
     INSERT INTO tags (workspace_id, name) SELECT id, name FROM workspaces;
     INSERT INTO session_tags (workspace_id, session_id, tag) SELECT id, id, name FROM workspaces;
     INSERT INTO csat_responses (workspace_id, session_id, rating) SELECT id, id, 5 FROM workspaces;

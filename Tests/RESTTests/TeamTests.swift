@@ -131,4 +131,69 @@ private let teams = "/api/v1/admin/teams"
     #expect(unknown.status == 422 && unknown.problem == "no_such_team")
     #expect(try await world.call("GET", "\(conversations)?team=x").status == 400)
   }
+
+  @Test func `a page or a visitor chooses the team before the first message only`() async throws {
+    let world = try await World()
+    let admin = try await world.member(.admin)
+    let made = try await world.call("POST", teams, as: admin, json: #"{"name":"Billing"}"#)
+    let id = try #require(made.string("team.id"))
+    func begin(_ team: String) async throws -> Identifier {
+      let answer = await world.send(
+        "POST", "/api/v1/widget/token", [("Content-Type", "application/json")],
+        #"{"workspace":"\#(world.workspace.publicKey)","team":"\#(team)"}"#)
+      return try #require(answer.string("session").flatMap { Identifier($0) }, "\(answer.body)")
+    }
+    func team(of session: Identifier) async throws -> Identifier? {
+      try await world.place.read(session).team
+    }
+    for name in ["Billing", id] {
+      #expect(try await team(of: try await begin(name)) == Identifier(id))
+    }
+    let session = try await begin("Gone")
+    #expect(try await team(of: session) == nil, "an unknown team is ignored")
+    func choose(_ team: String) async throws -> Int {
+      await world.send(
+        "PUT", "/api/v1/widget/profile",
+        [
+          ("Authorization", try await world.visitorBearer(session)),
+          ("Content-Type", "application/json"),
+        ], #"{"team":"\#(team)"}"#
+      ).status
+    }
+    #expect(try await choose("Billing") == 200)
+    #expect(try await team(of: session) == Identifier(id))
+    let other = try await world.call("POST", teams, as: admin, json: #"{"name":"Sales"}"#)
+    #expect(other.status == 201)
+    await world.place.say("hello", in: session)
+    #expect(try await choose("Sales") == 200)
+    #expect(try await team(of: session) == Identifier(id), "the conversation has begun")
+    let foreign = try await World()
+    let stranger = await foreign.send(
+      "POST", "/api/v1/widget/token", [("Content-Type", "application/json")],
+      #"{"workspace":"\#(foreign.workspace.publicKey)","team":"\#(id)"}"#)
+    let theirs = try #require(stranger.string("session").flatMap { Identifier($0) })
+    #expect(try await foreign.place.read(theirs).team == nil)
+  }
+
+  @Test func `a question about the team has the names of the teams as its choices`() async throws {
+    let world = try await World()
+    let admin = try await world.member(.admin)
+    let field = #"{"key":"team","label":"Department","type":"team","required":true}"#
+    let saved = try await world.call(
+      "PATCH", "/api/v1/admin/settings", as: admin,
+      json: #"{"settings":{"prechat":{"enabled":true,"fields":[\#(field)]}}}"#)
+    #expect(saved.status == 200, "\(saved.body)")
+    func fields() async throws -> [[String: Any]] {
+      let config = await world.send(
+        "GET", "/api/v1/widget/config?workspace=\(world.workspace.publicKey)")
+      return config.objects("prechat.fields")
+    }
+    #expect(try await fields().isEmpty, "there is no team to choose")
+    for name in ["Sales", "Billing"] {
+      _ = try await world.call("POST", teams, as: admin, json: #"{"name":"\#(name)"}"#)
+    }
+    let shown = try #require(try await fields().first)
+    #expect(shown["type"] as? String == "select" && shown["label"] as? String == "Department")
+    #expect(shown["options"] as? [String] == ["Billing", "Sales"])
+  }
 }

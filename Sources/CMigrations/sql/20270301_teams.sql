@@ -1,7 +1,7 @@
 -- Teams of operators: their members, hours, capacity and languages, and the team of a conversation.
 -- parent: 20270220_close_resting
 -- compatible: 20261229_gateways
--- locks: chat_sessions IN ACCESS EXCLUSIVE MODE
+-- locks: chat_sessions, workspaces IN ACCESS EXCLUSIVE MODE
 -- loses: the teams, their members, and which team a conversation had
 --
 -- A conversation waits in a line: that of its team, or the workspace's own without one. The line has the id of the team

@@ -6,9 +6,10 @@ import SharedSQL
 /// Automatic assignment, if the workspace's setting `assign` is `least_busy`: the next conversation
 /// of the queue goes to the available operator with the fewest open ones, below the capacity.
 ///
-/// A conversation of a team goes to its members only, by the team's own `assign` and capacity if it
-/// has them: with `round_robin` to the one whose last conversation from the team is the longest ago.
-/// While no member is available, those that have waited for `overflow_after_minutes` go to anybody.
+/// A conversation of a team goes to its members only, by the team's own `assign` and capacity if
+/// it has them: with `round_robin` to the one whose last conversation from the team is the longest
+/// ago. While no member is available, those that have waited for `overflow_after_minutes` go to
+/// anybody.
 ///
 /// Conversations of an absent operator return to their positions in the queue, with and without
 /// automatic assignment.

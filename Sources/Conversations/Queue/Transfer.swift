@@ -3,7 +3,8 @@ import Postgres
 public import Primitives
 
 /// Transfers a conversation to another operator, to a team, or back to its position in the queue.
-/// The operator of a conversation keeps its team; a team gets it into its line. One statement with its event, as in `StateChange`. A person decides, so the capacity does not apply.
+/// An operator who gets one keeps its team; a team gets it into its line. One statement with its
+/// event, as in `StateChange`. A person decides, so the capacity does not apply.
 public struct Transfer: Sendable {
   public enum Receiver: Sendable, Equatable {
     case member(Identifier)

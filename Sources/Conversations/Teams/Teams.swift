@@ -191,6 +191,43 @@ public enum Teams {
     SELECT is_valid FROM verdict
     """
 
+  /// Gives conversations of a visitor to a team, by its id or name, before their first message. An
+  /// unknown team changes nothing: a page may name one that was deleted. Returns the conversations
+  /// that have changed.
+  public static func choose(
+    _ team: String, for sessions: [Identifier], in workspace: Identifier
+  ) -> Statement<[Identifier]> {
+    Statement(Query(chooseSQL, [.uuid(workspace), .uuids(sessions), .text(team)])) { rows in
+      (0..<rows.count).compactMap { rows.uuid($0, 0) }
+    }
+  }
+
+  private static let chooseSQL: SQL = """
+    WITH team AS MATERIALIZED (
+      SELECT id FROM chat_teams t
+      WHERE t.workspace_id = $1::uuid AND (t.name = $3::text OR t.id::text = $3::text)
+      ORDER BY t.name = $3::text DESC LIMIT 1 FOR KEY SHARE
+    ), target AS MATERIALIZED (
+      SELECT s.id FROM chat_sessions s
+      WHERE s.workspace_id = $1::uuid AND s.id = ANY ($2::uuid[]) AND s.last_seq = 0
+        AND \(ConversationQueue.isUnclaimed("s"))
+      ORDER BY s.id FOR UPDATE
+    )
+    UPDATE chat_sessions s SET team_id = t.id, team_since = clock_timestamp()
+    FROM team t, target g
+    WHERE s.workspace_id = $1::uuid AND s.id = g.id AND s.team_id IS DISTINCT FROM t.id
+    RETURNING s.id
+    """
+
+  /// The names of the teams, for the form before the chat.
+  public static func names(in workspace: Identifier) -> Statement<[String]> {
+    Statement(
+      Query(
+        "SELECT name FROM chat_teams WHERE workspace_id = $1::uuid ORDER BY name LIMIT $2::bigint",
+        [.uuid(workspace), .int(countMax)])
+    ) { rows in (0..<rows.count).compactMap { rows.text($0, 0) } }
+  }
+
   /// Takes conversations out of a team before it is deleted, and returns the
   /// ids of those that are not closed. Their rows are locked in the order of their ids, as a batch
   /// of messages does.

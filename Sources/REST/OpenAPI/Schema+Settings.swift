@@ -47,7 +47,7 @@ extension Schema {
         sometimes: ["options": array(of: text)])),
   ])
 
-  private static let fieldTypes = ["text", "email", "select"]
+  private static let fieldTypes = ["text", "email", "select", "team"]
   private static let longText = string(0...SettingLimits.textBytes)
   private static let botMessageInput = closed(optional: ["enabled": bool, "text": longText])
 

@@ -10,7 +10,8 @@ extension Schema {
   static let teamMember = object(["id": id, "name": text]).named("TeamMember")
 
   private static let teamName = string(
-    1...APILimits.tagBytes, pattern: #"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]{0,48}[^\x00-\x20\x7f])?$"#)
+    1...APILimits.tagBytes,
+    pattern: #"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]{0,48}[^\x00-\x20\x7f])?$"#)
   private static let teamMembers: [String: Schema] = [
     "assign": word(Teams.assignments).orNull.described("Null: as the workspace."),
     "capacity": int(1...1_000).orNull.described("Null: as the workspace."),

@@ -32,7 +32,7 @@ extension Schema {
     optional: [
       "refresh": string(0...APILimits.secretBytes), "session": id, "new_session": bool,
       "context": context, "identity": string(0...TokenAuthority.tokenBytesMax),
-      "attributes": attributes,
+      "attributes": attributes, "team": chosenTeam,
     ]
   ).named("VisitorTokenRequest")
   static let visitorToken = object(
@@ -45,7 +45,10 @@ extension Schema {
 
   static let visitorProfile = input(optional: [
     "name": visitorName, "email": visitorEmail, "attributes": attributes,
+    "team": chosenTeam,
   ]).named("VisitorProfile")
+  private static let chosenTeam = string(0...APILimits.tagBytes).described(
+    "The id or name of the team for a conversation without a message; an unknown one is ignored.")
   static let profileAnswer = object([
     "visitor": object(["id": id, "name": text, "email": text.orNull, "attributes": object])
   ]).named("VisitorProfileAnswer")

@@ -186,8 +186,8 @@ struct PathParameters: Sendable, Equatable {
 extension API {
   static let routes: [Route] =
     widgetRoutes + loginRoutes + conversationRoutes + queueRoutes + analyticsRoutes
-    + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes + visitorRoutes
-    + webhookRoutes + [
+    + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes
+    + visitorRoutes + webhookRoutes + [
       Route(
         "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "Get this document",
         response: .object)

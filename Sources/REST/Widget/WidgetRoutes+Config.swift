@@ -1,5 +1,6 @@
 /// The widget's configuration: its appearance, and whether an operator is available. The page
 /// requests it before the chat is opened.
+import Conversations
 import Directory
 import JSON
 import Primitives
@@ -15,6 +16,7 @@ extension WidgetRoutes {
     let loaded = try await api.settings(of: workspace.id, now: request.now)
     let presence = try await api.database.run(WidgetPresence.of(workspace.id))
     let settings = loaded.settings
+    let prechat = try await withTeams(settings.prechat, of: workspace.id)
     return .json(
       [UInt8].object { json in
         append(settings.widget, workspace, to: &json)
@@ -23,7 +25,7 @@ extension WidgetRoutes {
           $0.appendMember("opens_at", loaded.businessHours.opensAt(from: request.now))
         }
         json.appendMember("operators_available", presence.isSomebodyAvailable)
-        json.appendMember("prechat", json: settings.prechat.value.text)
+        json.appendMember("prechat", json: prechat.value.text)
         json.appendMember("offline", json: settings.offline.value.text)
         if let menu = presence.menu {
           json.appendObject("menu") {
@@ -40,6 +42,27 @@ extension WidgetRoutes {
         }
       })
   }
+
+  /// A field of the type `team` becomes a select with the names of the teams; without a team it is
+  /// left out.
+  private func withTeams(
+    _ prechat: WorkspaceSettings.Prechat, of workspace: Identifier
+  ) async throws(Problem) -> WorkspaceSettings.Prechat {
+    let type = WorkspaceSettings.Prechat.Field.teamType
+    guard prechat.fields.contains(where: { $0.type == type }) else { return prechat }
+    var prechat = prechat
+    let names = try await api.database.run(Teams.names(in: workspace))
+    if names.isEmpty { prechat.fields.removeAll { $0.type == type } }
+    for index in prechat.fields.indices where prechat.fields[index].type == type {
+      prechat.fields[index].key = WidgetRoutes.teamField
+      prechat.fields[index].type = "select"
+      prechat.fields[index].options = names
+    }
+    return prechat
+  }
+
+  /// The key of that field, which no attribute has: the widget sends its value as the team.
+  private static let teamField = "chirrup:team"
 
   private func append(
     _ widget: WorkspaceSettings.Widget, _ workspace: Workspace, to json: inout [UInt8]

@@ -10,11 +10,13 @@ import Primitives
 extension WidgetRoutes {
   func updateProfile(_ call: VisitorCall) async throws(Problem) -> APIResponse {
     let object = try call.request.jsonObject()
+    let team = try object.string("team", bytesMax: APILimits.tagBytes)
     let profile = try await api.database.run(
       VisitorProfile.update(
         call.visitor, workspace: call.workspace, name: try object.visitorName(),
         email: try object.visitorEmail(), attributes: try object.visitorAttributes()))
     guard let profile else { throw .unauthenticated }
+    try await choose(team, for: Array(call.sessions), in: call.workspace)
     for session in call.sessions { api.sessions.changed(session: session) }
     return .json(
       [UInt8].object { json in

@@ -34,6 +34,7 @@ struct WidgetRoutes: RouteGroup {
       id: .random(at: request.now), context: try visitorContext(object),
       openMax: api.options.conversationsPerVisitor)
     let attributes = try object.visitorAttributes()
+    let team = try object.string("team", bytesMax: APILimits.tagBytes)
     let (workspace, origin) = try await self.workspace(key, request)
     let identity = try await signedIdentity(object, of: workspace.id, now: request.now)
 
@@ -76,10 +77,20 @@ struct WidgetRoutes: RouteGroup {
           visit.visitor.id, workspace: workspace.id, name: nil, email: nil,
           attributes: attributes))
     }
+    try await choose(team, for: [visit.session.id], in: workspace.id)
     if visit.isNews || attributes != nil { api.sessions.changed(session: visit.session.id) }
     let isFresh = refresh != nil && visit.visitor.id != resumed?.visitor.id
     return try visitorToken(
       visit, workspace: workspace.id, origin: origin, refresh: secret, isFresh: isFresh, request)
+  }
+
+  /// Gives conversations that have no message yet to the team that the page or the visitor chose.
+  func choose(
+    _ team: String?, for sessions: [Identifier], in workspace: Identifier
+  ) async throws(Problem) {
+    guard let team else { return }
+    let changed = try await api.database.run(Teams.choose(team, for: sessions, in: workspace))
+    for session in changed { api.sessions.changed(session: session) }
   }
 
   private func next(_ secret: String, _ request: APIRequest) -> Visit.Refresh {

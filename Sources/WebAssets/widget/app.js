@@ -23,7 +23,7 @@ const FORMS_AGAIN = 15_000; // ms until the forms are loaded again after a failu
 /**
  * The settings of the page: attributes of the script, and later calls.
  * @typedef {{workspace: string, locale?: string, theme?: string, identity?: string,
- *   attributes?: Attributes}} Given
+ *   attributes?: Attributes, team?: string}} Given
  */
 
 /** @typedef {import('./loader/page-api.js').Attributes} Attributes */
@@ -287,7 +287,10 @@ export class App {
   /** @param {Attributes} attributes */
   setAttributes(attributes) { return this.#set({ attributes }); }
 
-  /** @param {Pick<Given, 'identity' | 'attributes'>} given */
+  /** @param {string} team */
+  setTeam(team) { return this.#set({ team }); }
+
+  /** @param {Pick<Given, 'identity' | 'attributes' | 'team'>} given */
   async #set(given) {
     Object.assign(this.given, given);
     if (!this.#isOpen && !this.visitor.identity?.token) return; // the first token request has it

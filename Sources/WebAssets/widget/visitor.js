@@ -112,7 +112,7 @@ export class Visitor {
    * @returns {Promise<void>}
    */
   async #fetch(known, fresh) {
-    const { identity, attributes } = this.#given;
+    const { identity, attributes, team } = this.#given;
     let answer;
     try {
       answer = await this.request('token', { body: {
@@ -122,6 +122,7 @@ export class Visitor {
         new_session: fresh || undefined,
         identity,
         attributes,
+        team,
         context: {
           page: location.origin + location.pathname, // a query may contain secrets
           referrer: document.referrer,

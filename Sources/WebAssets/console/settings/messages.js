@@ -14,7 +14,7 @@ import { lockedFor, pane } from './pane.js';
  */
 
 /** @type {[value: string, words: string][]} */
-const TYPES = [['text', 'Text'], ['email', 'Email'], ['select', 'Choice']];
+const TYPES = [['text', 'Text'], ['email', 'Email'], ['select', 'Choice'], ['team', 'Team']];
 /**
  * The fields that the gateway knows, by key.
  * @type {Record<string, string>}

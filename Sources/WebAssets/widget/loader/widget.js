@@ -47,7 +47,7 @@ import { keep } from './place.js';
   /** @type {Calls} */
   const chirrup = {};
   window.chirrup = /** @type {import('./page-api.js').Chirrup & Calls} */ (chirrup);
-  for (const name of 'open close toggle identify setAttributes setLocale on destroy'.split(' ')) {
+  for (const name of 'open close toggle identify setAttributes setTeam setLocale on destroy'.split(' ')) {
     chirrup[name] = (...args) => {
       if (args[0] === 'ready') return /** @type {() => void} */ (args[1])();
       if (name === 'open' || name === 'toggle') load();

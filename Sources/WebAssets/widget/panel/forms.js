@@ -126,9 +126,9 @@ export const forms = ({ visitor, workspace, config, session, begun, thank }) => 
   }),
 
   begin: () => form(say('start'), '', 'start', config().prechat?.fields ?? [], async (
-    { name, email, ...attributes },
+    { name, email, 'chirrup:team': team, ...attributes },
   ) => {
-    await visitor.put('profile', { name, email, attributes });
+    await visitor.put('profile', { name, email, team, attributes });
     begun();
   }),
 
