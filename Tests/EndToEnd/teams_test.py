@@ -1,0 +1,232 @@
+"""Teams as administrators, visitors and operators see them.
+
+Started by teams.sh. Pages and sockets are real; SQL creates a second operator, and writes settings.
+"""
+
+import json
+import re
+import sys
+
+from browser_test import Console, Widget
+from playwright.sync_api import expect
+from widget_test import WidgetRun, main
+from widget_texts import EN
+
+SIZES = ((390, 844), (900, 900), (1180, 860), (1440, 900))
+#: The gateways look every two seconds, and reload settings as often.
+PATIENCE = 30_000
+
+
+class TeamsRun(WidgetRun):
+    def run(self) -> None:
+        first = self.page(self.context())
+        demo = first.request.get(f"{self.options.base_url}/demo").text()
+        self.key = re.search('data-workspace="([^"]+)"', demo).group(1)
+        self.config = f"{self.options.base_url}/api/v1/widget/config?workspace={self.key}"
+        # A second operator with the password of the first, which the page of the demo fills in.
+        self.sql(
+            "WITH made AS (INSERT INTO operators (email, name, password_hash) SELECT 'noor@example.com', 'Noor Haddad',"
+            " password_hash FROM operators WHERE password_hash IS NOT NULL LIMIT 1 RETURNING id)"
+            " INSERT INTO memberships (workspace_id, operator_id, role) SELECT w.id, made.id, 'agent' FROM workspaces w, made"
+        )
+        self.mika = self.console()
+        self.name = self.sql("SELECT name FROM operators WHERE email <> 'noor@example.com' LIMIT 1")
+        self.noor = self.console("noor@example.com")
+        for part in (self.settings, self.chosen, self.transferred, self.page_chooses, self.hours, self.deleted):
+            if not self.options.only or part.__name__ in self.options.only.split(","):
+                part(first)
+
+    def console(self, email: str | None = None) -> Console:
+        desk = Console(self.page(self.context(1440, 900)), self.options.base_url, None, None)
+        if email:
+            desk.page.get_by_label("Email").fill(email)
+        desk.login()
+        return desk
+
+    def shots(self, page, name: str) -> None:
+        if not self.options.shots:
+            return
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            for width, height in SIZES:
+                page.set_viewport_size({"width": width, "height": height})
+                self.shot(page, f"{name}-{scheme}-{width}")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1440, "height": 900})
+
+    def holder(self, session: str) -> str:
+        return self.sql(
+            f"SELECT coalesce(o.name, s.status) FROM chat_sessions s LEFT JOIN operators o"
+            f" ON o.id = s.assigned_operator_id WHERE s.id = '{session}'"
+        )
+
+    def row(self, desk: Console, session: str):
+        return desk.page.locator(f'.row[data-id="{session}"]')
+
+    # The parts
+
+    def team(self, name: str, member: str, mode: str) -> None:
+        page = self.mika.page
+        page.get_by_role("link", name="New team").click()
+        editor = page.get_by_role("complementary", name="team")
+        editor.get_by_label("Name", exact=True).fill(name)
+        editor.get_by_role("checkbox", name=member).check()
+        editor.get_by_label("Assignment").select_option(mode)
+        editor.get_by_role("button", name="Save", exact=True).click()
+        expect(editor.get_by_text("Saved", exact=True)).to_be_visible()
+
+    def settings(self, _) -> None:
+        page = self.mika.page
+        page.goto(f"{self.options.base_url}/console#/settings/teams")
+        expect(page.get_by_text("No teams yet")).to_be_visible()
+        self.shots(page, "teams-empty")
+        page.get_by_role("link", name="New team").click()
+        editor = page.get_by_role("complementary", name="team")
+        editor.get_by_role("button", name="Save", exact=True).click()
+        expect(editor.get_by_text("Enter a name.")).to_be_visible()
+        self.promise("a team without a name is refused at its field")
+        editor.get_by_role("button", name="Cancel").click()
+        self.team("Billing", "Noor Haddad", "least_busy")
+        self.team("Sales", self.name, "least_busy")
+        expect(page.locator(".items .item")).to_have_count(2)
+        self.accessible(page, "the teams")
+        page.locator(".items .item", has_text="Billing").click()
+        editor.get_by_label("Conversations per member").fill("3")
+        editor.get_by_label("Languages").fill("en, d e,")
+        editor.get_by_text("Its own", exact=True).click()
+        self.watch.expected = re.compile("Failed to load resource")
+        editor.get_by_role("button", name="Save", exact=True).click()
+        expect(editor.get_by_role("alert").filter(has_text="language tags")).to_be_visible()
+        self.promise("a wrong language is refused at its field")
+        self.watch.expected = re.compile(r"$^")
+        editor.get_by_label("Languages").fill("en, de")
+        self.shots(page, "teams-editor")
+        self.accessible(page, "the editor of a team")
+        editor.get_by_text("As the workspace", exact=True).last.click()
+        editor.get_by_role("button", name="Save", exact=True).click()
+        expect(editor.get_by_text("Saved", exact=True)).to_be_visible()
+        kept = self.sql("SELECT capacity || ' ' || array_to_string(languages, ',') || ' ' || (hours IS NULL)"
+                        " FROM chat_teams WHERE name = 'Billing'")
+        self.promise(f"an administrator makes and changes teams: {kept}", kept == "3 en,de true")
+        self.noor.page.goto(f"{self.options.base_url}/console#/settings/teams")
+        expect(self.noor.page.locator(".items .item")).to_have_count(2)
+        expect(self.noor.page.get_by_role("link", name="New team")).to_have_count(0)
+        self.promise("an agent sees the teams, and cannot change them")
+        for desk in (self.mika, self.noor):
+            desk.page.goto(f"{self.options.base_url}/console#/")
+            expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
+
+    def chosen(self, page) -> None:
+        fields = [{"key": "team", "label": "Department", "type": "team", "required": True}]
+        self.set(page, lambda it: it["prechat"]["enabled"], prechat={"enabled": True, "fields": fields})
+        widget = self.visitor()
+        widget.launcher.click()
+        panel = widget.panel
+        panel.get_by_role("button", name=EN["start"]).click()
+        choice = panel.get_by_label("Department")
+        expect(choice.get_by_role("option")).to_have_text(["", "Billing", "Sales"])
+        choice.select_option("Billing")
+        self.shots(widget.page, "teams-form")
+        self.accessible(widget.page, "the form with the teams")
+        panel.get_by_role("button", name=EN["start"]).click()
+        expect(widget.text).to_be_focused()
+        widget.say("My invoice is wrong")
+        widget.committed()
+        self.widget, self.talk = widget, self.session(widget.page)
+        expect(self.row(self.noor, self.talk)).to_contain_text("Billing", timeout=PATIENCE)
+        expect(panel.locator(".who p")).to_contain_text("Noor", timeout=PATIENCE)
+        self.promise("the visitor's choice: a member of the team gets the conversation",
+                     self.holder(self.talk) == "Noor Haddad")
+        self.set(page, lambda it: not it["prechat"]["enabled"], prechat={"enabled": False, "fields": []})
+
+    def transferred(self, _) -> None:
+        noor, mika = self.noor.page, self.mika.page
+        noor.goto(f"{self.options.base_url}/console#{self.talk}")
+        expect(noor.locator(".thread .bar .place, .bar .second")).to_contain_text("Billing")
+        self.shots(noor, "teams-thread")
+        noor.get_by_role("button", name="Transfer", exact=True).click()
+        sheet = noor.get_by_role("form", name="Transfer to")
+        expect(sheet.get_by_text("Queue of Billing")).to_be_visible()
+        self.shots(noor, "teams-transfer")
+        self.accessible(noor, "the sheet with the teams")
+        sheet.locator("label", has_text="Sales").click()
+        sheet.get_by_role("button", name="Transfer", exact=True).click()
+        expect(noor.locator(".bar .chip").first).to_have_text(f"With {self.name}", timeout=PATIENCE)
+        expect(self.widget.panel.locator(".who p")).to_contain_text(self.name.split()[0], timeout=PATIENCE)
+        self.promise("a transfer to another team: the first operator sees it leave, its member gets it",
+                     self.holder(self.talk) == self.name)
+        mika.locator(".tabs button", has_text="Mine").click()
+        expect(self.row(self.mika, self.talk)).to_contain_text("Sales")
+        self.shots(mika, "teams-list")
+        mika.get_by_role("button", name="Filter by team or tag").click()
+        team = mika.get_by_label("Team", exact=True)
+        expect(team.get_by_role("option")).to_have_text(["All", "No team", "Billing", "Sales"])
+        team.select_option(label="Billing")
+        expect(mika.get_by_text("No conversations of this team")).to_be_visible()
+        self.accessible(mika, "the list's filter")
+        self.shots(mika, "teams-filter")
+        team.select_option(label="Sales")
+        expect(self.row(self.mika, self.talk)).to_be_visible()
+        self.promise("the list is filtered by team")
+        mika.get_by_role("button", name="Filter by team or tag").click()
+
+    def page_chooses(self, _) -> None:
+        widget = self.visitor()
+        # As if the page had this script tag instead.
+        widget.page.evaluate(
+            """async (team) => {
+              const script = document.createElement('script');
+              const old = document.querySelector('script[data-workspace]');
+              Object.assign(script, { src: old.src }).dataset.workspace = old.dataset.workspace;
+              script.dataset.team = team;
+              chirrup.destroy();
+              await new Promise((done) => { script.onload = done; document.head.append(script); });
+            }""", "Billing")
+        widget.open()
+        widget.say("From the page of invoices")
+        widget.committed()
+        expect(widget.panel.locator(".who p")).to_contain_text("Noor", timeout=PATIENCE)
+        self.promise("the page's data-team: a member of the team gets the conversation",
+                     self.holder(self.session(widget.page)) == "Noor Haddad")
+        widget.page.context.close()
+        other = self.visitor()
+        other.page.evaluate("chirrup.setTeam('Sales')")
+        other.open()
+        other.say("From a script")
+        other.committed()
+        expect(other.panel.locator(".who p")).to_contain_text(self.name.split()[0], timeout=PATIENCE)
+        self.promise("chirrup.setTeam(): a member of the team gets the conversation",
+                     self.holder(self.session(other.page)) == self.name)
+        other.page.context.close()
+
+    def hours(self, _) -> None:
+        self.sql("UPDATE chat_teams SET assign = 'off' WHERE name = 'Billing'")
+        widget = self.visitor()
+        widget.page.evaluate("chirrup.setTeam('Billing')")
+        widget.open()
+        widget.say("Anybody there?")
+        widget.committed()
+        place = widget.panel.locator(".queue")
+        expect(place).to_be_visible(timeout=PATIENCE)
+        closed = json.dumps({"always": False, "time_zone": "UTC", "days": [], "holidays": []})
+        self.sql(f"UPDATE chat_teams SET hours = '{closed}' WHERE name = 'Billing'")
+        expect(place).to_have_count(0, timeout=PATIENCE)
+        self.promise("outside the team's hours its visitors see no position")
+        self.sql("UPDATE chat_teams SET hours = NULL WHERE name = 'Billing'")
+        expect(place).to_be_visible(timeout=PATIENCE)
+        self.waiting = widget
+
+    def deleted(self, _) -> None:
+        page = self.mika.page
+        page.goto(f"{self.options.base_url}/console#/settings/teams")
+        page.locator(".items .item", has_text="Billing").click()
+        editor = page.get_by_role("complementary", name="team")
+        editor.get_by_role("button", name="Delete").first.click()
+        editor.get_by_role("group").get_by_role("button", name="Delete").click()
+        expect(page.locator(".items .item")).to_have_count(1)
+        left = self.sql("SELECT count(*) FROM chat_sessions WHERE team_id IS NULL AND status = 'waiting'")
+        self.promise("a deleted team leaves its conversations to everyone", int(left) == 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(TeamsRun, "teams"))
