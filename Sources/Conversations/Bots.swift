@@ -180,7 +180,7 @@ public final class Bots: Sendable {
         try await handOver(session, workspace, message.id)
         return
       }
-      let (replies, handsOver) = try await replies(to: message, workspace, script, now)
+      let (replies, handsOver) = try await replies(to: message, in: session, workspace, script, now)
       for (ordinal, reply) in replies {
         guard try await send(reply, in: session, workspace, answering: message.id, ordinal, now)
         else { return }
@@ -195,10 +195,11 @@ public final class Bots: Sendable {
 
   /// The replies with their ordinals; 0 is the greeting.
   private func replies(
-    to message: BotProgress.Message, _ workspace: Identifier, _ script: BotScript, _ now: WallTime
+    to message: BotProgress.Message, in session: Identifier, _ workspace: Identifier,
+    _ script: BotScript, _ now: WallTime
   ) async throws(Failure) -> (replies: [(Int, ReplyObject)], handsOver: Bool) {
     var replies: [(Int, ReplyObject)] = []
-    if message.isFirst, let text = try await greeting(workspace, now) {
+    if message.isFirst, let text = try await greeting(session, workspace, now) {
       replies.append((0, ReplyObject(text: text)))
     }
     let intents = script.intents
@@ -223,16 +224,18 @@ public final class Bots: Sendable {
     return (replies, handsOver)
   }
 
-  /// The reply to the first message: the away message outside business hours or without an
-  /// available operator, otherwise the greeting.
+  /// The reply to the first message: the away message outside the business hours of the team or
+  /// workspace, or without an available operator of it; otherwise the greeting.
   private func greeting(
-    _ workspace: Identifier, _ now: WallTime
+    _ session: Identifier, _ workspace: Identifier, _ now: WallTime
   ) async throws(Failure) -> String? {
     let loaded = try await loaded(workspace, now)
     let away = loaded.settings.awayMessage
     if away.isEnabled, !away.text.isEmpty {
-      if !loaded.businessHours.isOpen(at: now) { return away.text }
-      if try await !run(WidgetPresence.of(workspace)).isSomebodyAvailable { return away.text }
+      let isServed = try await run(
+        Teams.serve(
+          session, of: workspace, isOpen: loaded.businessHours.isOpen(at: now), now: now))
+      if !isServed { return away.text }
     }
     let greeting = loaded.settings.greetingMessage
     return greeting.isEnabled && !greeting.text.isEmpty ? greeting.text : nil

@@ -14,6 +14,7 @@ extension WorkspaceSettings {
     case .rating: rating.value
     case .retention: retention.value
     case .security: security.value
+    case .routing: routing.value
     }
   }
 }
@@ -50,6 +51,19 @@ extension WorkspaceSettings.Opening {
   private func clock(_ minutes: Int) -> String {
     func twoDigits(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
     return "\(twoDigits(minutes / 60)):\(twoDigits(minutes % 60))"
+  }
+}
+
+extension WorkspaceSettings.Routing {
+  var value: JSONValue {
+    .object([
+      "rules": .array(
+        rules.map {
+          .object([
+            "page": .string($0.page), "language": .string($0.language), "team": .string($0.team),
+          ])
+        })
+    ])
   }
 }
 

@@ -23,6 +23,7 @@ extension WorkspaceSettings {
     case .rating: rating = Rating(&reader)
     case .retention: retention = Retention(&reader)
     case .security: security = Security(&reader)
+    case .routing: routing = Routing(&reader)
     }
     return reader.fault
   }
@@ -136,6 +137,28 @@ extension WorkspaceSettings.Queue {
 extension WorkspaceSettings.Retention {
   init(_ reader: inout SettingReader) {
     deletedDays = reader.int("deleted_days", deletedDays, in: 1...3_650)
+  }
+}
+
+extension WorkspaceSettings.Routing {
+  init(_ reader: inout SettingReader) {
+    rules =
+      reader.list("rules", max: SettingLimits.routingRules) { value, place in
+        var item = SettingReader(value, prefix: "\(place).")
+        let rule = Rule(
+          page: item.text("page", bytesMax: SettingLimits.pathBytes) ?? "",
+          language: item.text("language", bytesMax: SettingLimits.localeBytes) ?? "",
+          team: item.text("team", bytesMax: SettingLimits.nameBytes) ?? "")
+        guard item.fault == nil, !rule.team.isEmpty, rule.page.isEmpty || rule.page.first == "/",
+          rule.language.utf8.allSatisfy({ isTagByte($0) })
+        else {
+          return (
+            nil,
+            item.fault ?? "“\(place)” needs a team; a page begins with /, a language is as de."
+          )
+        }
+        return (rule, nil)
+      } ?? []
   }
 }
 

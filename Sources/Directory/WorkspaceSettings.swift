@@ -15,6 +15,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
   public var rating = Rating()
   public var retention = Retention()
   public var security = Security()
+  public var routing = Routing()
 
   public init() {}
 
@@ -22,7 +23,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
     case widget, hours
     case greetingMessage = "greeting_message"
     case awayMessage = "away_message"
-    case prechat, offline, queue, rating, retention, security
+    case prechat, offline, queue, rating, retention, security, routing
   }
 
   /// The appearance of the widget.
@@ -114,6 +115,42 @@ public struct WorkspaceSettings: Sendable, Equatable {
     public var requiresSecondFactor = false
   }
 
+  /// Which team gets a new conversation that neither its page nor its visitor gave to one.
+  public struct Routing: Sendable, Equatable {
+    /// The first one that matches counts.
+    public var rules: [Rule] = []
+
+    public struct Rule: Sendable, Equatable {
+      /// The beginning of the page's path; empty: any page.
+      public var page = ""
+      /// A language tag; empty: any language. `de` matches `de-AT`.
+      public var language = ""
+      /// The id or name of the team.
+      public var team = ""
+    }
+
+    /// The team for a visitor on a page; nil: none.
+    ///
+    /// - Parameters:
+    ///   - page: an address as browsers have it.
+    ///   - locale: a language tag.
+    public func team(page: String, locale: String) -> String? {
+      let path = Routing.path(of: page)
+      let language = locale.lowercased()
+      return rules.first { rule in
+        let wanted = rule.language.lowercased()
+        return path.hasPrefix(rule.page)
+          && (wanted.isEmpty || language == wanted || language.hasPrefix(wanted + "-"))
+      }?.team
+    }
+
+    private static func path(of page: String) -> Substring {
+      guard let scheme = page.firstRange(of: "://") else { return page[...] }
+      let rest = page[scheme.upperBound...]
+      return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+    }
+  }
+
   public struct Rating: Sendable, Equatable {
     public var isEnabled = true
     /// Nil: the widget's default question.
@@ -134,6 +171,8 @@ public enum SettingLimits {
   public static let fieldKeyBytes = 64
   public static let labelBytes = 200
   public static let options = 50
+  public static let routingRules = 50
+  public static let pathBytes = 200
   /// Bytes of one stored setting; a longer one counts as missing.
   public static let valueBytes = 65_536
 }

@@ -190,7 +190,7 @@ class TeamsRun(WidgetRun):
                      self.holder(self.session(widget.page)) == "Noor Haddad")
         widget.page.context.close()
         other = self.visitor()
-        other.page.evaluate("chirrup.setTeam('Sales')")
+        other.page.evaluate("() => { chirrup.setTeam('Sales'); }")
         other.open()
         other.say("From a script")
         other.committed()
@@ -202,7 +202,7 @@ class TeamsRun(WidgetRun):
     def hours(self, _) -> None:
         self.sql("UPDATE chat_teams SET assign = 'off' WHERE name = 'Billing'")
         widget = self.visitor()
-        widget.page.evaluate("chirrup.setTeam('Billing')")
+        widget.page.evaluate("() => { chirrup.setTeam('Billing'); }")
         widget.open()
         widget.say("Anybody there?")
         widget.committed()

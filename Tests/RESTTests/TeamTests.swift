@@ -196,4 +196,43 @@ private let teams = "/api/v1/admin/teams"
     #expect(shown["type"] as? String == "select" && shown["label"] as? String == "Department")
     #expect(shown["options"] as? [String] == ["Billing", "Sales"])
   }
+
+  @Test func `the first rule of the workspace that matches gives a new conversation its team`()
+    async throws
+  {
+    let world = try await World()
+    let admin = try await world.member(.admin)
+    for name in ["Billing", "Deutsch"] {
+      _ = try await world.call("POST", teams, as: admin, json: #"{"name":"\#(name)"}"#)
+    }
+    let rules = #"""
+      [{"page":"/billing","team":"Billing"},{"language":"de","page":"","team":"Deutsch"}]
+      """#
+    let saved = try await world.call(
+      "PATCH", "/api/v1/admin/settings", as: admin,
+      json: #"{"settings":{"routing":{"rules":\#(rules)}}}"#)
+    #expect(saved.status == 200, "\(saved.body)")
+    for (page, locale, choice, team) in [
+      ("https://example.com/billing/2026", "de", "", "Billing"),
+      ("https://example.com/billing", "en", #","team":"Deutsch""#, "Deutsch"),
+      ("https://example.com/", "de-AT", "", "Deutsch"), ("https://example.com", "den", "", ""),
+      ("https://example.com/shop?x=/billing", "en-GB", "", ""),
+    ] {
+      let answer = await world.send(
+        "POST", "/api/v1/widget/token", [("Content-Type", "application/json")],
+        #"""
+        {"workspace":"\#(world.workspace.publicKey)"\#(choice),
+         "context":{"page":"\#(page)","locale":"\#(locale)"}}
+        """#)
+      let session = try #require(answer.string("session").flatMap { Identifier($0) })
+      #expect(try await world.place.read(session).teamName == team, "\(page) \(locale)")
+    }
+    for rule in [#"{"page":"x","team":"a"}"#, #"{"page":"/x"}"#, #"{"language":"d e","team":"a"}"#]
+    {
+      let refused = try await world.call(
+        "PATCH", "/api/v1/admin/settings", as: admin,
+        json: #"{"settings":{"routing":{"rules":[\#(rule)]}}}"#)
+      #expect(refused.status == 400 && refused.body.contains("rules[0]"), "\(refused.body)")
+    }
+  }
 }

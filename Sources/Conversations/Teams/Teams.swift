@@ -194,10 +194,14 @@ public enum Teams {
   /// Gives conversations of a visitor to a team, by its id or name, before their first message. An
   /// unknown team changes nothing: a page may name one that was deleted. Returns the conversations
   /// that have changed.
+  ///
+  /// - Parameter isRule: a rule of the workspace, which replaces no choice.
   public static func choose(
-    _ team: String, for sessions: [Identifier], in workspace: Identifier
+    _ team: String, for sessions: [Identifier], isRule: Bool, in workspace: Identifier
   ) -> Statement<[Identifier]> {
-    Statement(Query(chooseSQL, [.uuid(workspace), .uuids(sessions), .text(team)])) { rows in
+    Statement(
+      Query(chooseSQL, [.uuid(workspace), .uuids(sessions), .text(team), .bool(isRule)])
+    ) { rows in
       (0..<rows.count).compactMap { rows.uuid($0, 0) }
     }
   }
@@ -216,7 +220,31 @@ public enum Teams {
     UPDATE chat_sessions s SET team_id = t.id, team_since = clock_timestamp()
     FROM team t, target g
     WHERE s.workspace_id = $1::uuid AND s.id = g.id AND s.team_id IS DISTINCT FROM t.id
+      AND (s.team_id IS NULL OR NOT $4::boolean)
     RETURNING s.id
+    """
+
+  /// Whether somebody may answer the conversation soon: its team, or without one the workspace, is
+  /// open and has an available operator, or a team's conversations are for everyone meanwhile.
+  ///
+  /// - Parameter isOpen: during the workspace's business hours.
+  public static func serve(
+    _ session: Identifier, of workspace: Identifier, isOpen: Bool, now: WallTime
+  ) -> Statement<Bool> {
+    Statement(
+      Query(serveSQL, [.uuid(workspace), .uuid(session), .bool(isOpen), .time(now)])
+    ) { !$0.isEmpty && $0.bool(0, 0) == true }
+  }
+
+  private static let serveSQL: SQL = """
+    SELECT CASE WHEN t.id IS NULL THEN $3::boolean AND chirrup_is_anybody_available($1::uuid)
+      ELSE CASE WHEN t.hours IS NULL THEN $3::boolean
+          ELSE chirrup_is_open(t.hours, $4::timestamptz) END
+        AND (chirrup_is_team_available($1::uuid, t.id) OR t.overflow_after_minutes IS NOT NULL
+          AND chirrup_is_anybody_available($1::uuid)) END
+    FROM chat_sessions s
+    LEFT JOIN chat_teams t ON t.workspace_id = $1::uuid AND t.id = s.team_id
+    WHERE s.workspace_id = $1::uuid AND s.id = $2::uuid
     """
 
   /// The names of the teams, for the form before the chat.

@@ -167,6 +167,7 @@ enum MemberTexts {
     keyword | The words, or the regular expression. | opening hours
     kind | The kind. |
     label | The words on it. | Opening hours
+    language | A language tag; empty: any. | de
     languages | The languages that it speaks; empty: all. | de
     last_error | Why the last attempt failed. | null
     last_message | The last message. | Order 20418 left Rotterdam today.
@@ -215,6 +216,7 @@ enum MemberTexts {
     passkeys | The passkeys. |
     password | Whether a password is set, and by whom. |
     password_login | Members log in with a password or passkey, too. | true
+    page | The beginning of a path; empty: any. | /billing
     payload | Buttons, cards and so on, beside the text. | {}
     pointer |  | /email
     position | The place in the order, or the side of the page. | 1
@@ -252,6 +254,8 @@ enum MemberTexts {
     rich_menu | The menu. |
     rich_menus | The menus. |
     role | The role. | visitor
+    routing | Which team gets a new conversation. |
+    rules | The rules, of which the first that matches counts. |
     scopes | The scopes. | conversations:read
     second_factor | Has a second factor. | true
     seconds |  | 60

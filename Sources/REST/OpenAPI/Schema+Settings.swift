@@ -20,6 +20,9 @@ extension Schema {
       "rating": rating,
       "retention": object(["deleted_days": count]),
       "security": object(["require_second_factor": bool]),
+      "routing": object([
+        "rules": array(of: object(["page": text, "language": text, "team": text]))
+      ]),
     ]),
     "allowed_origins": array(of: text).orNull, "public_key": text, "workspace": named,
     "limits": array(
@@ -64,6 +67,18 @@ extension Schema {
       "retention": closed(optional: [
         "deleted_days": int(1...3_650).described(
           "The days after which a deleted conversation is erased.")
+      ]),
+      "routing": closed(optional: [
+        "rules": array(
+          of: closed(
+            ["team": string(1...SettingLimits.nameBytes).described("The id or name of a team.")],
+            optional: [
+              "page": string(0...SettingLimits.pathBytes, pattern: "^(/.*)?$")
+                .described("The beginning of the page's path; empty: any."),
+              "language": string(0...SettingLimits.localeBytes, pattern: "^[A-Za-z0-9-]*$")
+                .described("A language tag; empty: any."),
+            ]), 0...SettingLimits.routingRules
+        ).described("The first rule that matches a new conversation gives it to its team.")
       ]),
       "security": closed(optional: [
         "require_second_factor": bool.described(

@@ -77,6 +77,10 @@ struct WidgetRoutes: RouteGroup {
           visit.visitor.id, workspace: workspace.id, name: nil, email: nil,
           attributes: attributes))
     }
+    if visit.session.status == "waiting" {
+      let rule = try await rule(for: opening.context, of: workspace.id, now: request.now)
+      try await choose(rule, for: [visit.session.id], isRule: true, in: workspace.id)
+    }
     try await choose(team, for: [visit.session.id], in: workspace.id)
     if visit.isNews || attributes != nil { api.sessions.changed(session: visit.session.id) }
     let isFresh = refresh != nil && visit.visitor.id != resumed?.visitor.id
@@ -86,11 +90,22 @@ struct WidgetRoutes: RouteGroup {
 
   /// Gives conversations that have no message yet to the team that the page or the visitor chose.
   func choose(
-    _ team: String?, for sessions: [Identifier], in workspace: Identifier
+    _ team: String?, for sessions: [Identifier], isRule: Bool = false, in workspace: Identifier
   ) async throws(Problem) {
     guard let team else { return }
-    let changed = try await api.database.run(Teams.choose(team, for: sessions, in: workspace))
+    let changed = try await api.database.run(
+      Teams.choose(team, for: sessions, isRule: isRule, in: workspace))
     for session in changed { api.sessions.changed(session: session) }
+  }
+
+  /// The team that the workspace's rules have for a visitor on this page.
+  private func rule(
+    for context: [UInt8], of workspace: Identifier, now: WallTime
+  ) async throws(Problem) -> String? {
+    let routing = try await api.settings(of: workspace, now: now).settings.routing
+    guard !routing.rules.isEmpty, let context = JSONValue(context) else { return nil }
+    return routing.team(
+      page: context["page"]?.string ?? "", locale: context["locale"]?.string ?? "")
   }
 
   private func next(_ secret: String, _ request: APIRequest) -> Visit.Refresh {

@@ -80,6 +80,14 @@ interface SecuritySettings {
   require_second_factor: boolean;
 }
 
+interface RoutingRule {
+  /** The beginning of the page's path; empty: any. */
+  page: string;
+  /** A language tag; empty: any. */
+  language: string;
+  team: string;
+}
+
 interface WorkspaceSettings {
   widget: WidgetSettings;
   hours: Hours;
@@ -91,6 +99,7 @@ interface WorkspaceSettings {
   rating: RatingSettings;
   retention: RetentionSettings;
   security: SecuritySettings;
+  routing: { rules: RoutingRule[] };
 }
 
 interface SettingsAnswer {

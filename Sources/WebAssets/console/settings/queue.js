@@ -4,6 +4,7 @@ import { el } from '../../shared/dom.js';
 import { choice, number, toggle } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { lockedFor, pane } from './pane.js';
+import { rules } from './routing.js';
 
 const BOUNDS = {
   capacity: [1, 1000], reassign_after_seconds: [0, 86_400], close_after_minutes: [0, 10_080],
@@ -14,8 +15,12 @@ const BOUNDS = {
  * @returns {Promise<import('./pane.js').SettingsPage>}
  */
 export async function open(context) {
-  const known = await context.workspace.load();
-  const form = new Form({ queue: known.settings.queue }, {
+  const [known, { teams }] = await Promise.all([
+    context.workspace.load(),
+    context.rest.get('teams'),
+  ]);
+  const { queue, routing } = known.settings;
+  const form = new Form({ queue, routing }, {
     keep: `${context.session().operator.id}:queue`,
     locked: lockedFor(context),
   });
@@ -27,8 +32,13 @@ export async function open(context) {
         throw refusal(`queue.${key}`, `Enter a whole number from ${least} to ${most}.`);
       }
     }
-    const { settings } = await context.workspace.save({ queue: form.now.queue });
-    return { queue: settings.queue };
+    if (form.now.routing.rules.some(({ team }) => !team)) {
+      throw refusal('routing.rules', 'Choose a team for each rule.');
+    }
+    const { settings } = await context.workspace.save({
+      queue: form.now.queue, routing: form.now.routing,
+    });
+    return { queue: settings.queue, routing: settings.routing };
   });
   const status = el('p.hint');
   const follow = () => {
@@ -52,32 +62,40 @@ export async function open(context) {
           options: [['off', 'Operators claim'], ['least_busy', 'Least busy operator']],
         }),
         status,
-        number(form, 'queue.capacity', {
-          label: 'Conversations per operator',
-          hint: 'With this many open, an operator is not assigned more and cannot claim more.',
-          min: BOUNDS.capacity[0],
-          max: BOUNDS.capacity[1],
-        }),
-        number(form, 'queue.reassign_after_seconds', {
-          label: 'Return conversations after a lost connection',
-          hint: 'If an operator is offline this long, their conversations return to the head of the queue. 0: never.',
-          unit: 'seconds',
-          min: BOUNDS.reassign_after_seconds[0],
-          max: BOUNDS.reassign_after_seconds[1],
-        }),
-        number(form, 'queue.close_after_minutes', {
-          label: 'Close conversations without messages',
-          hint: 'After this time. Visitors see it up to 5 minutes before. What nobody has read stays open. 0: never.',
-          unit: 'minutes',
-          min: BOUNDS.close_after_minutes[0],
-          max: BOUNDS.close_after_minutes[1],
-        }),
+        ...numbers(form),
         toggle(form, 'queue.show_position', {
           label: 'Show visitors their position in the queue',
           hint: 'During business hours while an operator is available, with an estimated wait',
         }),
+        (teams.length > 0 || form.now.routing.rules.length > 0) && rules(form, teams),
       ],
     }),
     unsaved: () => form.changes.length,
   };
+}
+
+/** @param {import('./form.js').Form<unknown>} form */
+function numbers(form) {
+  return [
+    number(form, 'queue.capacity', {
+      label: 'Conversations per operator',
+      hint: 'With this many open, an operator is not assigned more and cannot claim more.',
+      min: BOUNDS.capacity[0],
+      max: BOUNDS.capacity[1],
+    }),
+    number(form, 'queue.reassign_after_seconds', {
+      label: 'Return conversations after a lost connection',
+      hint: 'If an operator is offline this long, their conversations return to the head of the queue. 0: never.',
+      unit: 'seconds',
+      min: BOUNDS.reassign_after_seconds[0],
+      max: BOUNDS.reassign_after_seconds[1],
+    }),
+    number(form, 'queue.close_after_minutes', {
+      label: 'Close conversations without messages',
+      hint: 'After this time. Visitors see it up to 5 minutes before. What nobody has read stays open. 0: never.',
+      unit: 'minutes',
+      min: BOUNDS.close_after_minutes[0],
+      max: BOUNDS.close_after_minutes[1],
+    }),
+  ];
 }

@@ -24,6 +24,7 @@ const DEFAULTS = {
   rating: { enabled: true, question: null },
   retention: { deleted_days: 30 },
   security: { require_second_factor: false },
+  routing: { rules: [] },
 };
 
 export class Workspace {
@@ -81,6 +82,7 @@ function full({ settings, ...rest }) {
       rating: { ...base.rating, ...settings.rating },
       retention: { ...base.retention, ...settings.retention },
       security: { ...base.security, ...settings.security },
+      routing: { ...base.routing, ...settings.routing },
     },
   };
 }

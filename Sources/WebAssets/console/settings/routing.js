@@ -1,0 +1,41 @@
+// The field for the rules by which new conversations get a team.
+
+import { cell, list, pick } from './rows.js';
+
+/**
+ * The rules by which new conversations get a team.
+ * @param {import('./form.js').Form<unknown>} form
+ * @param {Team[]} teams
+ */
+export function rules(form, teams) {
+  const { locked } = form;
+  return list(form, 'routing.rules', {
+    label: 'Teams by page and language',
+    hint: 'The first rule that matches a new conversation counts, unless the page or visitor chose a team.',
+    add: 'Add a rule',
+    row: 'Rule',
+    /** @returns {RoutingRule} */
+    blank: () => ({ page: '', language: '', team: teams[0]?.id ?? '' }),
+    draw: (item, change) => [
+      cell('Page begins with', item.page, (page) => change({ page }), {
+        locked, maxlength: 200, placeholder: '/billing', dir: 'ltr',
+      }),
+      cell('Language', item.language, (language) => change({ language }), {
+        locked, maxlength: 35, placeholder: 'de', dir: 'ltr',
+      }),
+      pick('Team', item.team, options(teams, item.team), (team) => change({ team }), { locked }),
+    ],
+  });
+}
+
+/**
+ * The teams, and the one of a rule that was deleted.
+ * @param {Team[]} teams
+ * @param {string} own
+ * @returns {[value: string, words: string][]}
+ */
+function options(teams, own) {
+  /** @type {[value: string, words: string][]} */
+  const all = teams.map(({ id, name }) => [id, name]);
+  return teams.some(({ id }) => id === own) ? all : [[own, 'A deleted team'], ...all];
+}
