@@ -70,6 +70,12 @@ import Testing
         "'\(zero)', '\(zero)', 20", 20
       ),
       (
+        // The conversations that wait in the line, and none of another workspace.
+        "positions", "uuid, bigint, boolean, timestamptz",
+        QueuePositions.statement(of: zero, isOpen: true, now: WallTime(microseconds: 0)).query.sql,
+        "'\(workspace)', 2000, true, now()", 1_250
+      ),
+      (
         "away", "uuid[], uuid[]", OperatorPresence.away(of: []).query.sql,
         "ARRAY['\(workspace)'::uuid], ARRAY['\(member)'::uuid]", 1
       ),

@@ -56,9 +56,12 @@ public enum QueuePositions {
       WHERE t.is_staffed OR w.is_staffed AND t.overflow_after_minutes IS NOT NULL
     )
     SELECT s.id, l.id
-    FROM lines l JOIN chat_sessions s ON \(ConversationQueue.line("s")) = l.id
-    WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.contains("s"))
-      AND (l.overflow IS NULL OR \(ConversationQueue.waitsForTeamSince("s")) <= l.overflow)
+    FROM lines l CROSS JOIN LATERAL (
+      SELECT s.id, s.\(ConversationQueue.entryTime) FROM chat_sessions s
+      WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.contains("s"))
+        AND \(ConversationQueue.line("s")) = l.id
+        AND (l.overflow IS NULL OR \(ConversationQueue.waitsForTeamSince("s")) <= l.overflow)
+      ORDER BY \(ConversationQueue.order("s")) LIMIT $2::bigint) AS s
     ORDER BY \(ConversationQueue.order("s")) LIMIT $2::bigint
     """
 
