@@ -32,6 +32,17 @@ public enum ReplyObjects {
     ) { !$0.isEmpty }
   }
 
+  /// The text of a canned reply; nil if there is no such reply object, or it is of another type.
+  public static func text(of name: String, in workspace: Identifier) -> Statement<String?> {
+    Statement(
+      Query(
+        """
+        SELECT payload ->> 'text' FROM reply_objects
+        WHERE workspace_id = $1::uuid AND object_id = $2::text AND object_type = 'text'
+        """, [.uuid(workspace), .text(name)])
+    ) { rows in rows.isEmpty ? nil : rows.text(0, 0) }
+  }
+
   /// The stored form of a reply object.
   public struct Content: Sendable {
     public var type: String

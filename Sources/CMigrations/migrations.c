@@ -145,6 +145,10 @@ static const unsigned char teams[] = {
 #embed "sql/20270301_teams.sql"
 };
 
+static const unsigned char macros[] = {
+#embed "sql/20270305_macros.sql"
+};
+
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
 };
@@ -193,6 +197,7 @@ static const chirrup_migration table[] = {
   {"20270215_figures_by_response", figures_by_response, sizeof figures_by_response},
   {"20270220_close_resting", close_resting, sizeof close_resting},
   {"20270301_teams", teams, sizeof teams},
+  {"20270305_macros", macros, sizeof macros},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

@@ -102,4 +102,26 @@ public enum AuditLog {
           jsonb_build_object('connection', $5::text))
         """, actor.parameters + [.uuid(party), .text("\(connection)")]))
   }
+
+  /// Somebody ran actions on several conversations.
+  ///
+  /// - Parameters:
+  ///   - macro: the macro that has the actions; nil: the request had them.
+  ///   - actions: their types, in order.
+  public static func ranActions(
+    _ actions: [String], macro: Identifier?, conversations: Int, failed: Int, by actor: AuditActor
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+        VALUES ($1::uuid, $2::uuid, $3::text, 'conversations.changed', $4::uuid,
+          jsonb_build_object('actions', $5::text, 'conversations', $6::bigint,
+            'failed', $7::bigint))
+        """,
+        actor.parameters + [
+          .uuid(macro), .text(actions.joined(separator: ", ")), .int(Int64(conversations)),
+          .int(Int64(failed)),
+        ]))
+  }
 }

@@ -25,6 +25,17 @@ public enum Members {
     Query(listSQL, [.uuid(workspace), .uuid(id), .null, .null, .int(1)])
   }
 
+  /// Whether the workspace has this member and the account is not disabled.
+  public static func isActive(_ id: Identifier, in workspace: Identifier) -> Statement<Bool> {
+    Statement(
+      Query(
+        """
+        SELECT o.id FROM memberships m JOIN operators o ON o.id = m.operator_id
+        WHERE m.workspace_id = $1::uuid AND m.operator_id = $2::uuid AND o.disabled_at IS NULL
+        """, [.uuid(workspace), .uuid(id)])
+    ) { !$0.isEmpty }
+  }
+
   private static let listSQL: SQL = """
     SELECT o.id, o.name, o.email, m.role, o.disabled_at IS NOT NULL, p.operator_id IS NOT NULL,
       coalesce(p.is_available, false),

@@ -27,6 +27,8 @@ import Tokens
 
   /// Routes with which agents write other things than conversations and visitors.
   static let agentsWrite: Set<String> = [
+    "POST /api/v1/admin/macros", "PATCH /api/v1/admin/macros/{id}",
+    "DELETE /api/v1/admin/macros/{id}", "POST /api/v1/admin/macros/{id}/run",
     "PUT /api/v1/admin/tags/{name}", "PUT /api/v1/admin/reply-objects/{object_id}",
   ]
 

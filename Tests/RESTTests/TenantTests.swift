@@ -21,6 +21,10 @@ import Tokens
 
   /// Bodies that would change something.
   static let bodies: [String: String] = [
+    "POST /api/v1/admin/live-chat/bulk":
+      #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"],"actions":[{"type":"close"}]}"#,
+    "POST /api/v1/admin/macros": #"{"name":"x","actions":[{"type":"close"}]}"#,
+    "POST /api/v1/admin/macros/{id}/run": #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
     "POST /api/v1/auth/password": #"{"current":"x","new":"long enough"}"#,
     "POST /api/v1/auth/second-factor/app": #"{"current":"x"}"#,
     "POST /api/v1/auth/second-factor/app/confirm": #"{"code":"000000"}"#,
@@ -183,6 +187,9 @@ import Tokens
     let identity = try await made("POST", "identity-secrets", "{}", "identity_secret.id")
     let menu = try await made(
       "POST", "rich-menus", #"{"name":"x","status":"published"}"#, "rich_menu.id")
+    let macro = try await made(
+      "POST", "macros",
+      #"{"name":"x","is_shared":true,"actions":[{"type":"note","text":"\#(mark)"}]}"#, "macro.id")
     let webhook = try await made(
       "POST", "webhooks", #"{"url":"https://hooks.example.com/\#(mark)"}"#, "webhook.id")
     let delivery = try await made("POST", "webhooks/\(webhook)/test", "{}", "delivery.id")
@@ -207,14 +214,14 @@ import Tokens
       objects: [
         "conversations": "\(session)", "sessions": "\(session)", "visitors": visitor,
         "members": member, "teams": team, "api-keys": key, "identity-secrets": identity,
-        "rich-menus": menu, "webhooks": webhook,
+        "rich-menus": menu, "webhooks": webhook, "macros": macro,
         // Any id: no gateway runs here, see ConnectionListTests.
         "connections": "\(passkey)", "connection-traces": "\(passkey)",
         "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",
         "intents": "kept", "passkeys": "\(passkey)",
       ],
       secrets: [
-        mark, "\(session)", visitor, member, team, key, identity, menu, webhook, delivery,
+        mark, "\(session)", visitor, member, team, key, identity, menu, macro, webhook, delivery,
         world.workspace.id.description, world.mika.id.description,
       ])
   }

@@ -15,6 +15,9 @@ public enum StateChange: String, Sendable {
     public var status: String
     public var assignee: Identifier?
     public var assigneeName: String
+    /// The operator who had closed it before; nil: nobody, or a rule.
+    public var closer: Identifier?
+    public var closerName: String
   }
 
   /// The ids of the event in the log and of the note with the reason.
@@ -47,7 +50,8 @@ public enum StateChange: String, Sendable {
       else { return nil }
       return Result(
         isApplied: isApplied, status: status, assignee: rows.uuid(0, 2),
-        assigneeName: rows.text(0, 3) ?? "")
+        assigneeName: rows.text(0, 3) ?? "", closer: rows.uuid(0, 4),
+        closerName: rows.text(0, 5) ?? "")
     }
   }
 
@@ -73,7 +77,7 @@ public enum StateChange: String, Sendable {
   /// After a wait for the lock, PostgreSQL returns the newest version of the row.
   private static let sql: StaticString = """
     WITH target AS (
-      SELECT id, status, assigned_operator_id, operator_name, closed_at
+      SELECT id, status, assigned_operator_id, operator_name, closed_at, closed_by
       FROM chat_sessions
       WHERE id = $1::uuid AND workspace_id = $2::uuid AND deleted_at IS NULL
       FOR UPDATE
@@ -85,6 +89,7 @@ public enum StateChange: String, Sendable {
     )
     SELECT d.applies, d.status, d.assigned_operator_id,
       coalesce(d.operator_name, (SELECT name FROM operators o WHERE o.id = d.assigned_operator_id)),
+      d.closed_by, (SELECT name FROM operators o WHERE o.id = d.closed_by),
       CASE WHEN d.applies THEN CASE WHEN chirrup_change(
         $2::uuid, d.id, $3::text, NULL, NULL, $7::uuid, $8::text, $4::uuid, $5::text, $6::jsonb,
         $10::uuid, $9::text) THEN chirrup_keep_place($2::uuid, d.id, d.closed_at) END END

@@ -10,6 +10,8 @@ final class ExpensiveCalls: Sendable {
   struct Owner: Hashable, Sendable {
     var workspace: Identifier
     var isOfVisitors = false
+    /// Runs of actions on many conversations: they delay no list.
+    var isOfRuns = false
   }
 
   private enum Outcome { case admitted, refused }

@@ -97,26 +97,33 @@ extension ConversationRoutes {
   ) async throws(Problem) -> APIResponse {
     // Only a session of the caller's workspace may reach the loop that owns it.
     _ = try await show(session, call)
-    let outcome = await api.sessions.append(
-      session: session, workspace: call.workspace, id: message.id, role: call.caller.senderRole,
-      kind: message.kind, sender: call.caller.id, senderName: Array(call.caller.name.utf8),
-      body: Array(message.body.utf8), payload: message.payload)
-    let status =
-      switch outcome.verdict {
-      case .stored: 201
-      case .duplicate: 200
-      case .conflict: throw Problem.idConflict
-      case .noSuchSession: throw Problem.noSuchSession
-      case .closed: throw Problem.closed
-      case .rejected: throw Problem.rejected
-      case .unavailable: throw Problem.unavailable
-      }
+    let outcome = try await store(message, in: session, call)
     let json = [UInt8].object { json in
       json.appendMember("id", message.id)
       json.appendMember("seq", outcome.seq)
       json.appendMember("at", outcome.at)
     }
-    return .json(json, status: status)
+    return .json(json, status: outcome.verdict == .stored ? 201 : 200)
+  }
+
+  /// Stores an entry in a conversation of the caller's workspace, which the caller has checked.
+  ///
+  /// - Returns: an outcome that is `stored` or `duplicate`.
+  func store(
+    _ message: NewMessage, in session: Identifier, _ call: Call
+  ) async throws(Problem) -> Outcome {
+    let outcome = await api.sessions.append(
+      session: session, workspace: call.workspace, id: message.id, role: call.caller.senderRole,
+      kind: message.kind, sender: call.caller.id, senderName: Array(call.caller.name.utf8),
+      body: Array(message.body.utf8), payload: message.payload)
+    switch outcome.verdict {
+    case .stored, .duplicate: return outcome
+    case .conflict: throw Problem.idConflict
+    case .noSuchSession: throw Problem.noSuchSession
+    case .closed: throw Problem.closed
+    case .rejected: throw Problem.rejected
+    case .unavailable: throw Problem.unavailable
+    }
   }
 }
 

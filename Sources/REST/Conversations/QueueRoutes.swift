@@ -10,16 +10,23 @@ struct QueueRoutes: RouteGroup {
 
   func claim(_ call: Call) async throws(Problem) -> APIResponse {
     _ = try call.request.jsonObject()
-    let claim = Claim(session: call.id, member: try call.member, line: call.newID())
+    try await claim(call.id, call)
+    return try await ConversationRoutes(api).showConversation(call)
+  }
+
+  /// Returns whether it changed anything.
+  @discardableResult
+  func claim(_ session: Identifier, _ call: Call) async throws(Problem) -> Bool {
+    let claim = Claim(session: session, member: try call.member, line: call.newID())
     guard let result = try await api.database.run(claim.statement) else { throw .noSuchSession }
     switch result.verdict {
-    case .applied: notify(.taken, call, call.id)
-    case .held: break
+    case .applied: notify(.taken, call, session)
+    case .held: return false
     case .closed: throw .closed
     case .claimed: throw .claimed(by: (result.assignee ?? .zero, result.assigneeName))
     case .full: throw .atCapacity(result.capacity)
     }
-    return try await ConversationRoutes(api).showConversation(call)
+    return true
   }
 
   /// Claims the conversation that has waited longest.
@@ -36,26 +43,33 @@ struct QueueRoutes: RouteGroup {
 
   func transfer(_ call: Call) async throws(Problem) -> APIResponse {
     let object = try call.request.jsonObject()
-    let receiver = try receiver(object)
+    try await transfer(call.id, to: try receiver(object), reason: try reason(object), call)
+    return try await ConversationRoutes(api).showConversation(call)
+  }
+
+  /// Returns whether it changed anything.
+  @discardableResult
+  func transfer(
+    _ session: Identifier, to receiver: Transfer.Receiver, reason: String?, _ call: Call
+  ) async throws(Problem) -> Bool {
     let transfer = Transfer(
-      session: call.id, member: try call.member, to: receiver, reason: try reason(object),
-      lines: lines(call))
+      session: session, member: try call.member, to: receiver, reason: reason, lines: lines(call))
     guard let verdict = try await api.database.run(transfer.statement) else {
       throw .noSuchSession
     }
     switch verdict {
     case .applied:
       if case .member = receiver {
-        notify(.taken, call, call.id)
+        notify(.taken, call, session)
       } else {
-        notify(.waits, call, call.id)
+        notify(.waits, call, session)
       }
-    case .held: break
+    case .held: return false
     case .closed: throw .closed
     case .nobody: throw .noSuchMember
     case .noTeam: throw .noSuchTeam
     }
-    return try await ConversationRoutes(api).showConversation(call)
+    return true
   }
 
   /// An operator (`to`), a team or no team (`to_team`), or without both the queue.
@@ -71,24 +85,28 @@ struct QueueRoutes: RouteGroup {
   }
 
   func close(_ call: Call) async throws(Problem) -> APIResponse {
-    try await apply(.closed, call, reason: try reason(try call.request.jsonObject()))
+    let reason = try reason(try call.request.jsonObject())
+    try await apply(.closed, to: call.id, reason: reason, call)
+    return try await ConversationRoutes(api).showConversation(call)
   }
 
   func reopen(_ call: Call) async throws(Problem) -> APIResponse {
     _ = try call.request.jsonObject()
-    return try await apply(.reopened, call, reason: nil)
+    try await apply(.reopened, to: call.id, reason: nil, call)
+    return try await ConversationRoutes(api).showConversation(call)
   }
 
-  private func apply(
-    _ change: StateChange, _ call: Call, reason: String?
-  ) async throws(Problem) -> APIResponse {
+  @discardableResult
+  func apply(
+    _ change: StateChange, to session: Identifier, reason: String?, _ call: Call
+  ) async throws(Problem) -> StateChange.Result {
     let statement = change.statement(
-      session: call.id, by: try call.member, reason: reason, lines(call))
+      session: session, by: try call.member, reason: reason, lines(call))
     guard let result = try await api.database.run(statement) else { throw .noSuchSession }
     if result.isApplied {
-      notify(change == .closed ? .closed : .waits, call, call.id)
+      notify(change == .closed ? .closed : .waits, call, session)
     }
-    return try await ConversationRoutes(api).showConversation(call)
+    return result
   }
 
   private func lines(_ call: Call) -> StateChange.Lines {
@@ -97,10 +115,12 @@ struct QueueRoutes: RouteGroup {
 
   /// The operator's reason; nil if it is missing or empty.
   private func reason(_ object: JSONObject) throws(Problem) -> String? {
-    guard let reason = try object.string("reason", bytesMax: APILimits.reasonBytes) else {
-      return nil
-    }
-    let text = String(reason.trimmingBlanks)
+    try object.string("reason", bytesMax: APILimits.reasonBytes).flatMap { QueueRoutes.visible($0) }
+  }
+
+  /// The text without blanks around it; nil if nothing is left.
+  static func visible(_ text: String) -> String? {
+    let text = String(text.trimmingBlanks)
     return text.isEmpty ? nil : text
   }
 

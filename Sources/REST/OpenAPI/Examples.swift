@@ -14,6 +14,10 @@ enum Examples {
   }
 
   static let requests: [String: String] = [
+    "BulkChange": #"""
+    {"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"],
+     "actions":[{"type":"add_tags","tags":["spam"]},{"type":"close"}]}
+    """#,
     "Close": #"{"reason":"Solved"}"#,
     "ConversationPatch": #"{"title":"Brake hose for a cargo bike"}"#,
     "ConversationTags": #"{"tags":["billing","cargo bike"]}"#,
@@ -28,6 +32,8 @@ enum Examples {
     "IntentChange": #"{"replies":[{"text":"We are open from 9 to 17 on weekdays."}]}"#,
     "LoginCode": #"{"challenge":"eyJhbGciOi","code":"492039"}"#,
     "LoginRequest": #"{"email":"mika@example.com","password":"a sentence of my own"}"#,
+    "MacroPatch": #"{"is_shared":true}"#,
+    "MacroRun": #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
     "MemberPatch": #"{"role":"admin"}"#,
     "MenuPatch": #"{"status":"published"}"#,
     "NewCode": #"{"code":"492039"}"#,
@@ -41,6 +47,11 @@ enum Examples {
      "replies":[{"text":"We are open from 9 to 17 on weekdays."}]}
     """#,
     "NewKey": #"{"name":"Order system","scopes":["conversations:read","conversations:write"]}"#,
+    "NewMacro": #"""
+    {"name":"Solved","is_shared":true,"actions":[
+     {"type":"reply","text":"Glad that it works, {{visitor.name}}."},
+     {"type":"add_tags","tags":["solved"]},{"type":"close"}]}
+    """#,
     "NewMember": #"{"email":"noor@example.com","name":"Noor Haddad","role":"agent"}"#,
     "NewMenu": #"""
     {"name":"Main menu","actions":[{"label":"Opening hours","type":"message",

@@ -41,7 +41,12 @@ enum MemberTexts {
   private static let table = #"""
     accent | The colour of buttons, as #rrggbb. | #0b6e63
     action | The change, as object.verb. | member.added
+    BulkChange.actions | The actions, in order. |
+    Macro.actions | The actions, in order. |
+    MacroPatch.actions | The actions, in order. |
+    NewMacro.actions | The actions, in order. |
     actions | The entries of the menu, from left to right. |
+    actions_done | Actions that were carried out. | 2
     active_count | Conversations that an operator has. |
     actor | The kind of author: operator, api_key or command. | operator
     actor_id | The id of the author. |
@@ -151,6 +156,12 @@ enum MemberTexts {
     holidays | Days on which it is closed. |
     host | The host name for which the passkey was made. | chat.example.com
     hours | Business hours. |
+    done_count | Conversations that were changed. | 28
+    failed_count | Conversations with a refused action. | 0
+    is_shared | All operators have it; false: only its owner. | true
+    may_change | Whether the caller may change it. | true
+    outcome | The result. | done
+    unchanged_count | Conversations that were so already. | 2
     id | Its id. |
     identity | A JWT of the host site, signed with an identity secret. | eyJhbGciOi
     identity_provider | The provider; null: none. |

@@ -87,6 +87,11 @@ enum OperationTexts {
     "post_admin_live_chat_conversations_id_reopen": """
     Puts a closed conversation back into the queue.
     """,
+    "post_admin_live_chat_bulk": """
+    Carries out a list of actions on each of up to 100 conversations, by the rules of the single \
+    routes. Each conversation has a result of its own: a refusal ends its actions and the others \
+    continue. After a 503 repeat the request with the same Idempotency-Key: nothing is sent twice.
+    """,
     "get_admin_live_chat_analytics": """
     Figures by day in the workspace's time zone, of at most 366 days; by default of the last 30.
     """,
@@ -199,6 +204,21 @@ enum OperationTexts {
   ]
 
   private static let automation: [String: String] = [
+    "get_admin_macros": """
+    Macros that are shared with the workspace, and the caller's private ones.
+    """,
+    "post_admin_macros": """
+    A macro is a list of at most 10 actions. A private one is visible to its owner only. A macro \
+    of an API key is always shared.
+    """,
+    "patch_admin_macros_id": """
+    Changes the members that are sent. A shared macro is changed by its creator and by \
+    administrators.
+    """,
+    "delete_admin_macros_id": "What the macro did remains.",
+    "post_admin_macros_id_run": """
+    Carries out the macro on each of up to 100 conversations, as the bulk change does.
+    """,
     "get_admin_reply_objects": "Texts, buttons and cards that operators insert and the bot sends.",
     "put_admin_reply_objects_object_id": "Stores a reply object under its name.",
     "delete_admin_reply_objects_object_id": "Intents that refer to it skip it.",

@@ -610,6 +610,7 @@ interface Lists {
   reply_objects: ReplyObject;
   intents: Intent;
   rich_menus: RichMenu;
+  macros: Macro;
   webhooks: Webhook;
   audit_log: AuditEntry;
   connections: ConnectionRow;
@@ -633,6 +634,7 @@ interface Rest {
   get(path: 'credentials', query?: Query): Promise<ListPage<'credentials'>>;
   get(path: 'reply-objects', query?: Query): Promise<ListPage<'reply_objects'>>;
   get(path: 'intents', query?: Query): Promise<ListPage<'intents'>>;
+  get(path: 'macros', query?: Query): Promise<ListPage<'macros'>>;
   get(path: 'rich-menus', query?: Query): Promise<ListPage<'rich_menus'>>;
   get(path: 'webhooks', query?: Query): Promise<ListPage<'webhooks'>>;
   get(path: 'audit-log', query?: Query): Promise<ListPage<'audit_log'>>;
@@ -652,6 +654,7 @@ interface Rest {
     path: 'identity-secrets', body: object,
   ): Promise<{ identity_secret: IdentitySecret; secret: string }>;
   post(path: 'intents', body: object): Promise<{ intent: Intent }>;
+  post(path: 'macros', body: object): Promise<{ macro: Macro }>;
   post(path: 'rich-menus', body: object): Promise<{ rich_menu: RichMenu }>;
   post(path: 'webhooks', body: object): Promise<{ webhook: Webhook }>;
   post(path: `members/${string}/reset-second-factor`): Promise<unknown>;
@@ -672,7 +675,43 @@ interface Rest {
   patch(path: 'settings', body: SettingsChange): Promise<SettingsAnswer>;
   patch(path: `members/${string}`, body: object): Promise<{ member: Member }>;
   patch(path: `teams/${string}`, body: object): Promise<{ team: Team }>;
+  patch(path: `macros/${string}`, body: object): Promise<{ macro: Macro }>;
   patch(path: `rich-menus/${string}`, body: object): Promise<{ rich_menu: RichMenu }>;
   patch(path: `webhooks/${string}`, body: object): Promise<{ webhook: Webhook }>;
   remove(path: string): Promise<unknown>;
+}
+
+/** One change of a conversation, in a macro or a bulk request. */
+interface Action {
+  type: string;
+  text?: string;
+  /** The name of a reply object, instead of a text. */
+  object?: string;
+  tags?: string[];
+  /** `me`, `queue` or the id of an operator */
+  to?: string;
+  reason?: string;
+}
+
+interface Macro {
+  id: string;
+  name: string;
+  is_shared: boolean;
+  may_change: boolean;
+  actions: Action[];
+}
+
+interface ActionResult {
+  id: string;
+  outcome: 'done' | 'unchanged' | 'failed';
+  actions_done: number;
+  closed_by: Named | null;
+  problem: { type: string; title: string; detail: string } | null;
+}
+
+interface ActionResults {
+  results: ActionResult[];
+  done_count: number;
+  unchanged_count: number;
+  failed_count: number;
 }

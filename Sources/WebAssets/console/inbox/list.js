@@ -4,8 +4,10 @@ import { el, icon, reconcile } from '../../shared/dom.js';
 import { api } from '../shell/api.js';
 import { find, focusOn, targetOf } from '../shell/element.js';
 import { VIEWS } from './inbox.js';
+import { BulkBar } from './bulk-bar.js';
 import { drawRow, duration, rowModel, short } from './row.js';
 import { Rows } from './rows.js';
+import { Selection } from './selection.js';
 
 /** @typedef {import('./inbox.js').View} View */
 /** @typedef {import('./rows.js').ListedSection} ListedSection */
@@ -50,14 +52,24 @@ export class List {
    * @param {{open: (id: string) => void, take: (id: string) => void, live: () => boolean,
    *   lostAt: () => number, current: () => string, typing: (id: string) => string,
    *   doing: (id: string) => string, moved: () => void, search: () => void,
-   *   changed: () => void}} on `take` opens a conversation to answer; `lostAt` is when the
-   *   connection was lost, or 0; `typing` returns the text that the visitor is typing, `doing` that
-   *   they are not there; `moved` is called when other rows are in view
+   *   me: () => Person, undo: import('../shell/undo.js').Undo, changed: () => void}} on
+   *   `take` opens a conversation to answer; `lostAt` is when the connection was lost, or 0;
+   *   `typing` returns the text that the visitor is typing, `doing` that they are not there;
+   *   `moved` is called when other rows are in view
    * @param {Element} foot
    */
   constructor(inbox, on, foot) {
     this.#inbox = inbox;
     this.#on = on;
+    this.selection = new Selection(on.changed);
+    this.bulk = new BulkBar({
+      selection: this.selection,
+      inbox,
+      me: on.me,
+      undo: on.undo,
+      shown: () => this.#order(),
+      changed: on.changed,
+    });
     inbox.hold = () => Date.now() - this.#pointedAt < STILL;
     this.#box = el('div.rows', {
       'aria-label': 'Conversations',
@@ -113,6 +125,7 @@ export class List {
       ),
       this.#tabs,
       this.#filter,
+      this.bulk.root,
       this.#box,
       foot,
     );
@@ -128,13 +141,29 @@ export class List {
         {
           type: 'button',
           'aria-current': model.on ? 'page' : null,
-          click: () => { this.#box.scrollTop = 0; this.#inbox.show(model.key); },
+          click: () => {
+            this.selection.clear();
+            this.#box.scrollTop = 0;
+            this.#inbox.show(model.key);
+          },
         },
         NAMES[model.key],
         el('span', {}, short(model.count)),
       ),
     );
+    this.bulk.render();
+    this.#box.classList.toggle('selecting', this.bulk.isOpen);
     this.#draw();
+  }
+
+  /** The ids of all loaded rows, in order. */
+  #order() { return this.#inbox.sections().flatMap(({ ids }) => ids); }
+
+  /** Selects the row with the focus, or the open conversation. */
+  pick() {
+    const focused = document.activeElement?.closest('a.row');
+    const id = focused instanceof HTMLElement && focused.dataset.id || this.#on.current();
+    if (id && this.#inbox.shows(id)) this.selection.toggle(id);
   }
 
   /**
@@ -172,7 +201,7 @@ export class List {
    * @param {number} step 1 or -1
    */
   move(step) {
-    const order = this.#inbox.sections().flatMap(({ ids }) => ids);
+    const order = this.#order();
     const at = order.indexOf(this.#on.current()) + step;
     const next = order[Math.min(order.length - 1, Math.max(0, at))];
     if (next) this.#on.open(next);
@@ -258,6 +287,7 @@ export class List {
       first: !current && id === this.#first,
       typing: this.#on.typing(id),
       doing: this.#on.doing(id),
+      selected: this.selection.has(id),
     });
   }
 
@@ -304,28 +334,44 @@ export class List {
   }
 
   /**
-   * Opens a row in the task of the click, so that the next key goes to the reply.
+   * Opens a row in the task of the click, so that the next key goes to the reply. On the box it
+   * selects the row, with Shift all rows from the last one.
    * @param {MouseEvent} event
    */
   #click(event) {
-    const id = targetOf(event)?.closest('a')?.dataset.id;
-    if (!id || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const target = targetOf(event);
+    const id = target?.closest('a')?.dataset.id;
+    if (!id || event.button || event.ctrlKey || event.metaKey) return;
+    if (event.shiftKey) {
+      event.preventDefault();
+      return this.selection.extend(id, this.#order());
+    }
+    if (target?.closest('.pick')) {
+      event.preventDefault();
+      return this.selection.toggle(id);
+    }
     event.preventDefault();
     this.#on.take(id);
   }
 
   /**
-   * Arrows move the focus through the rows. Enter opens one, since it is a link.
+   * Arrows move the focus through the rows, with Shift they select them. Enter opens one, since it
+   * is a link.
    * @param {KeyboardEvent} event
    */
   #key(event) {
+    if (event.key === 'a' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      return this.selection.add(this.#order());
+    }
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     const id = targetOf(event)?.closest('a')?.dataset.id;
     if (!step || !id || event.altKey) return;
     event.preventDefault();
-    const order = this.#inbox.sections().flatMap(({ ids }) => ids);
+    const order = this.#order();
     const next = order[order.indexOf(id) + step];
     if (!next) return;
+    if (event.shiftKey) this.selection.add([id, next]);
     this.#rows.reveal(next);
     this.#draw();
     focusOn(this.#box.querySelector(`a[data-id="${CSS.escape(next)}"]`), { preventScroll: true });

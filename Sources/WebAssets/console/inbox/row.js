@@ -7,10 +7,11 @@ import { stars } from '../visitor/stars.js';
 
 /**
  * @param {import('./inbox.js').Row} row
- * @param {{mine: boolean, on: boolean, first: boolean, typing: string, doing: string}} more `on`:
- *   it is open; `typing`: the text that the visitor is typing; `doing`: that they are not there
+ * @param {{mine: boolean, on: boolean, first: boolean, typing: string, doing: string,
+ *   selected: boolean}} more `on`: it is open; `typing`: the text that the visitor is typing;
+ *   `doing`: that they are not there
  */
-export function rowModel(row, { mine, on, first, typing, doing }) {
+export function rowModel(row, { mine, on, first, typing, doing, selected }) {
   const role = row.last_message?.role;
   const own = role && role !== 'visitor';
   const who = !own ? '' : role === 'bot' ? 'Bot: ' : mine ? 'You: ' : author(row);
@@ -37,6 +38,7 @@ export function rowModel(row, { mine, on, first, typing, doing }) {
     tags: row.tags?.slice(0, 2) ?? [],
     on,
     tab: on || first,
+    selected,
   };
 }
 
@@ -51,14 +53,15 @@ export function drawRow(model) {
     ? el('span.wait', {}, icon('clock'), el('span.sr-only', {}, 'waiting '), el('span'))
     : el('time', { datetime: model.at }, model.when);
   return el(
-    `a.row${model.unread ? '.unread' : ''}`,
+    `a.row${model.unread ? '.unread' : ''}${model.selected ? '.selected' : ''}`,
     {
       href: `#${model.key}`,
       'data-id': model.key,
       'aria-current': model.on ? 'true' : null,
       tabindex: model.tab ? 0 : -1,
     },
-    face(model.face),
+    el('span.pick', { title: 'Select (X)' }, face(model.face)),
+    model.selected && el('span.sr-only', {}, 'selected'),
     el(
       'b.truncate',
       { dir: 'auto', title: model.topic },

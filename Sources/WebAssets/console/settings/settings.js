@@ -31,6 +31,7 @@ const MENU = [
   ]],
   ['Replies', [
     ['replies', 'Canned replies', 'bolt', () => import('./replies.js')],
+    ['macros', 'Macros', 'bolt', () => import('./macros.js')],
     ['intents', 'Auto-reply rules', 'chat', () => import('./intents.js')],
     ['menus', 'Menus', 'menu', () => import('./menus.js')],
     ['messages', 'Messages and forms', 'note', () => import('./messages.js')],

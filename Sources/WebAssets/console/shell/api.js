@@ -56,11 +56,17 @@ export const reasonOf = (error, silence) => (error instanceof Problem ? error.me
  * @param {string} method
  * @param {string} path
  * @param {object=} body
+ * @param {string=} key the Idempotency-Key
  */
-async function call(method, path, body) {
+async function call(method, path, body, key) {
+  /** @type {Record<string, string>} */
+  const headers = {};
+  if (body) headers['content-type'] = 'application/json';
+  if (key) headers['idempotency-key'] = key;
   const response = await fetch(path, {
     method,
-    ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    headers,
+    ...(body && { body: JSON.stringify(body) })
   });
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new Problem(response.status, answer);
@@ -207,6 +213,12 @@ export const api = {
   members: () => whole(`${ADMIN}/members`, 'members'),
   /** @type {() => Promise<ReplyObject[]>} */
   replies: () => whole(`${ADMIN}/reply-objects`, 'reply_objects'),
+  /** @type {(ids: string[], actions: Action[], key: string) => Promise<ActionResults>} */
+  bulk: (ids, actions, key) => call('POST', `${ADMIN}/live-chat/bulk`, { ids, actions }, key),
+  /** @type {() => Promise<Macro[]>} */
+  macros: () => whole(`${ADMIN}/macros`, 'macros'),
+  /** @type {(id: string, ids: string[], key: string) => Promise<ActionResults>} */
+  runMacro: (id, ids, key) => call('POST', `${ADMIN}/macros/${id}/run`, { ids }, key),
   /** @type {(id: string, yes: boolean) => Promise<unknown>} */
   block: (id, yes) => call('POST', `${ADMIN}/visitors/${id}/${yes ? 'block' : 'unblock'}`),
   /** @type {(id: string) => Promise<unknown>} */

@@ -174,6 +174,8 @@ export class App {
         doing: (id) => doing(inbox.rows.get(id), this.presence.of(id).online),
         moved: () => this.activity.touch(),
         search: () => search.open(),
+        me: () => this.me,
+        undo: this.undo,
         changed,
       },
       state.foot,

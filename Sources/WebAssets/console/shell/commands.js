@@ -14,6 +14,12 @@ import { Kind } from '../../shared/protocol.js';
 /** @param {import('./app.js').App} app */
 export function acts(app) {
   const { pane, list, pages, inbox } = app;
+  const { bulk } = list;
+  /**
+   * While conversations are selected, a command is about all of them.
+   * @type {(many: () => void, one: () => void) => () => void}
+   */
+  const each = (many, one) => () => { if (bulk.isOpen) many(); else one(); };
   /** @param {import('../inbox/inbox.js').View} name */
   const view = (name) => () => {
     if (pages.current) location.hash = '';
@@ -34,11 +40,13 @@ export function acts(app) {
       n: () => app.next(),
       v: () => app.drawer(),
       c: () => pane.claim(),
-      e: () => pane.actions.closeWithReason(),
-      o: () => pane.actions.reopen(),
+      e: each(() => bulk.close(), () => pane.actions.closeWithReason()),
+      o: each(() => bulk.reopen(), () => { pane.actions.reopen(); }),
       z: () => app.undo.run(),
-      t: () => pane.actions.transfer(),
-      l: () => pane.actions.tags(),
+      t: each(() => { bulk.assign(); }, () => { pane.actions.transfer(); }),
+      l: each(() => { bulk.tags(); }, () => { pane.actions.tags(); }),
+      m: each(() => { bulk.macro(); }, () => { pane.actions.macro(); }),
+      x: () => list.pick(),
       d: () => pane.head.title.edit(),
       r: write(Kind.text),
       i: write(Kind.note),
@@ -71,6 +79,8 @@ export function commands({ acts: { letters, go, help }, pane }) {
     ['Close this conversation', 'E', letters.e],
     ['Reopen this conversation', 'O', letters.o],
     ['Edit tags', 'L', letters.l],
+    ['Run a macro', 'M', letters.m],
+    ['Select this conversation', 'X', letters.x],
     ['Edit the title', 'D', letters.d],
     ...remove ? [/** @type {[string, string, () => void]} */ (['Delete this conversation', '', remove])] : [],
     ['Write a note', 'I', letters.i],
@@ -106,8 +116,10 @@ function region({ list, pane, visitor, drawer }, step) {
  * Closes the innermost thing that is open.
  * @param {import('./app.js').App} app
  */
-function escape({ state, pane, root, drawer }) {
+function escape({ state, pane, list, root, drawer }) {
   if (!state.details.hidden) return state.toggle(false);
+  if (list.bulk.sheet.isOpen) return list.bulk.sheet.close();
+  if (list.bulk.isOpen) return list.selection.clear();
   if (pane.sheet.isOpen) return pane.sheet.close();
   if (pane.composer.emoji.isOpen) return pane.composer.emoji.close();
   if (root.hasAttribute('data-drawer')) return drawer(false);

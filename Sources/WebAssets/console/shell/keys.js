@@ -15,6 +15,8 @@ const HELP = [
   ['T', 'Transfer'],
   ['E O', 'Close or reopen'],
   ['L D', 'Edit tags or the title'],
+  ['M', 'Run a macro'],
+  ['X', 'Select; Shift ↑ ↓ several, Ctrl A all shown'],
   ['V', 'Visitor details'],
   ['Ctrl K', 'Search and commands'],
   ['⏎', 'Send; Shift ⏎ starts a new line'],

@@ -2,6 +2,8 @@
 // about the last one: a colleague was faster, the server refused it, the answer takes long.
 
 import { api, Problem, reasonOf } from '../shell/api.js';
+import { uuid } from '../../shared/uuid.js';
+import { chooseMacro } from './macros.js';
 import { editTags } from './tags.js';
 import { closing, transfer } from './transfer.js';
 
@@ -88,6 +90,25 @@ export class Actions {
         return { conversation: answer?.conversation ?? { ...row, tags } };
       }, 'Saving tags');
       if (done) sheet.close();
+    });
+  }
+
+  macro() {
+    const { sheet } = this.#on;
+    if (!this.#on.id()) return;
+    return chooseMacro(sheet, async (macro) => {
+      sheet.close();
+      const key = uuid();
+      await this.#act(async (id) => {
+        const { results: [result] } = await api.runMacro(macro.id, [id], key);
+        const { problem, actions_done: done } = result;
+        const answer = await api.one(id);
+        if (problem) {
+          const some = `Action ${done + 1} of “${macro.name}” was refused`;
+          this.notice = `${some}${done ? `, ${done} before it done` : ''}: ${problem.detail}`;
+        }
+        return answer;
+      }, `Running “${macro.name}”`);
     });
   }
 

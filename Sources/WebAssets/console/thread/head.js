@@ -25,7 +25,7 @@ export class Head {
 
   /**
    * @param {Record<'back' | 'claim' | 'transfer' | 'close' | 'reopen' | 'visitor' | 'tags'
-   *   | 'reason', () => void> & {remove: (() => void) | null,
+   *   | 'reason' | 'macro', () => void> & {remove: (() => void) | null,
    *   retitle: (title: string) => void}} on `remove` is null if this operator may not delete
    */
   constructor(on) {

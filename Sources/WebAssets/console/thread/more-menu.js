@@ -8,13 +8,14 @@ export class MoreMenu {
   #button;
 
   /**
-   * @param {Record<'visitor' | 'tags' | 'reason' | 'title', () => void>
+   * @param {Record<'visitor' | 'tags' | 'reason' | 'title' | 'macro', () => void>
    *   & {remove: (() => void) | null}} on
    */
   constructor(on) {
     this.#items = [
       this.#item('Edit title', 'D', on.title),
       this.#item('Edit tags', 'L', on.tags),
+      this.#item('Run a macro', 'M', on.macro),
       this.#item('Close with a reason', 'E', on.reason),
       this.#item('Visitor details', 'V', on.visitor),
       ...on.remove ? [this.#item('Delete', '', on.remove)] : [],

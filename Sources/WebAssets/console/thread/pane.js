@@ -105,6 +105,7 @@ export class Pane {
       transfer: () => actions.transfer(),
       close: () => actions.close(),
       reason: () => actions.closeWithReason(),
+      macro: () => { actions.macro(); },
       reopen: () => actions.reopen(),
       tags: () => actions.tags(),
       visitor: on.drawer,

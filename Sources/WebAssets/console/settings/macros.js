@@ -1,0 +1,140 @@
+// Macros: several actions in one, which operators run in a conversation or on many.
+
+import { el } from '../../shared/dom.js';
+import { gist } from '../thread/macros.js';
+import { collection, every } from './collection.js';
+import { text, toggle } from './fields.js';
+import { refusal } from './form.js';
+import { cell, list, pick } from './rows.js';
+
+/** @typedef {{name: string, is_shared: boolean, actions: Draft[]}} Values */
+/**
+ * An action as the form edits it: `value` is its text, its tags with commas, its receiver or its
+ * reason.
+ * @typedef {{type: string, value: string}} Draft
+ */
+
+const ACTIONS_MAX = 10;
+/** @type {[value: string, words: string][]} */
+const TYPES = [
+  ['reply', 'Send a reply'], ['object', 'Send a canned reply'], ['note', 'Add a note'],
+  ['add_tags', 'Add tags'], ['remove_tags', 'Remove tags'], ['assign', 'Assign'],
+  ['close', 'Close'], ['reopen', 'Reopen'],
+];
+
+/** @type {(action: Action) => Draft} */
+const draft = ({ type, text: words, object, tags, to, reason }) => ({
+  type: object ? 'object' : type,
+  value: words ?? object ?? tags?.join(', ') ?? to ?? reason ?? '',
+});
+
+/**
+ * @param {Draft} draft
+ * @returns {Action}
+ */
+function action({ type, value }) {
+  const words = value.trim();
+  switch (type) {
+    case 'reply': case 'note': return { type, text: words };
+    case 'object': return { type: 'reply', object: words };
+    case 'assign': return { type, to: words || 'me' };
+    case 'close': return words ? { type, reason: words } : { type };
+    case 'reopen': return { type };
+    default:
+      return { type, tags: words.split(',').map((tag) => tag.trim()).filter(Boolean) };
+  }
+}
+
+/** @param {import('./pane.js').SettingsContext} context */
+export async function open(context) {
+  const [replies, team] = await Promise.all([
+    every((query) => context.rest.get('reply-objects', query), 'reply_objects'),
+    every((query) => context.rest.get('members', query), 'members'),
+  ]);
+  /** @type {[value: string, words: string][]} */
+  const receivers = [
+    ['me', 'The operator who runs it'], ['queue', 'The queue'],
+    ...team.filter(({ disabled }) => !disabled).map(({ id, name }) => (
+      /** @type {[string, string]} */ ([id, name]))),
+  ];
+  /** @type {[value: string, words: string][]} */
+  const canned = replies.filter(({ object_type: type }) => type === 'text').map(
+    ({ object_id: id, shortcut }) => [id, shortcut ? `/${shortcut}` : id]);
+  return collection(context, {
+    name: 'macros',
+    title: 'Macros',
+    lead: 'Several actions in one. Press M in a conversation, or after you have selected several.',
+    noun: 'macro',
+    look: 'bolt',
+    empty: ['No macros yet', 'Answer, tag and close with one key.'],
+    mayWrite: true,
+    load: () => every((query) => context.rest.get('macros', query), 'macros'),
+    key: ({ id }) => id,
+    blank: () => ({ id: '', name: '', is_shared: false, may_change: true, actions: [] }),
+    /** @returns {Values} */
+    values: ({ name, is_shared: isShared, actions }) => ({
+      name, is_shared: isShared, actions: actions.map(draft),
+    }),
+    heading: ({ name }) => name,
+    row: (item) => ({
+      title: item.name,
+      meta: gist(item.actions),
+      text: item.name,
+      side: !item.is_shared && el('span.meta', {}, 'Only you'),
+    }),
+    fields: (form) => [
+      text(form, 'name', { label: 'Name', max: 100 }),
+      toggle(form, 'is_shared', {
+        label: 'Shared',
+        hint: 'All operators can run it. You and administrators can change it',
+      }),
+      actionsField(form, receivers, canned),
+    ],
+    async save({ now }, item, isNew) {
+      if (!now.name.trim()) throw refusal('name', 'Enter a name.');
+      if (!now.actions.length) throw refusal('actions', 'Add an action.');
+      const body = { ...now, actions: now.actions.map(action) };
+      const answer = isNew ? await context.rest.post('macros', body)
+        : await context.rest.patch(`macros/${item.id}`, body);
+      return { item: answer.macro };
+    },
+    remove: ({ id }) => context.rest.remove(`macros/${id}`),
+    removal: ['Delete', ({ name }) => `Delete “${name}”?`],
+  });
+}
+
+/**
+ * @param {import('./form.js').Form<Values>} form
+ * @param {[value: string, words: string][]} receivers
+ * @param {[value: string, words: string][]} canned
+ */
+const actionsField = (form, receivers, canned) => list(form, 'actions', {
+  label: 'Actions',
+  hint: 'They run in this order. A reply may contain {{visitor.name}} and {{operator.name}}.',
+  add: 'Add an action',
+  row: 'Action',
+  max: ACTIONS_MAX,
+  /** @returns {Draft} */
+  blank: () => ({ type: 'reply', value: '' }),
+  draw: ({ type, value }, change) => {
+    const { locked } = form;
+    /** @param {string} words */
+    const put = (words) => change({ value: words });
+    /** @param {string} next */
+    const retype = (next) => change({
+      type: next,
+      value: next === 'assign' ? 'me' : next === 'object' ? canned[0]?.[0] ?? '' : '',
+    }, true);
+    const kind = pick('Action', type, TYPES, retype, { locked });
+    switch (type) {
+      case 'object': return [kind, pick('Canned reply', value, canned, put, { locked })];
+      case 'assign': return [kind, pick('To', value, receivers, put, { locked })];
+      case 'reply': case 'note':
+        return [kind, cell('Text', value, put, { locked, area: true, maxlength: 4000 })];
+      case 'close':
+        return [kind, cell('Reason (a note)', value, put, { locked, maxlength: 500 })];
+      case 'reopen': return [kind];
+      default: return [kind, cell('Tags, with commas', value, put, { locked, maxlength: 500 })];
+    }
+  },
+});

@@ -1,0 +1,69 @@
+// The sheet that offers the macros: of the workspace and the operator's own.
+
+import { el } from '../../shared/dom.js';
+import { api, statusOf } from '../shell/api.js';
+import { find } from '../shell/element.js';
+import { buttons } from './sheet.js';
+
+/** @type {Record<string, (action: Action) => string>} */
+const WORDS = {
+  reply: ({ text, object }) => `reply “${text ?? object}”`,
+  note: () => 'add a note',
+  add_tags: ({ tags }) => `tag ${(tags ?? []).join(', ')}`,
+  remove_tags: ({ tags }) => `remove ${(tags ?? []).join(', ')}`,
+  assign: ({ to }) => (to === 'me' ? 'assign to you'
+    : to === 'queue' ? 'return to the queue' : 'assign to a colleague'),
+  close: () => 'close',
+  reopen: () => 'reopen',
+};
+
+/**
+ * The actions of a macro in one line.
+ * @param {Action[]} actions
+ */
+export const gist = (actions) => {
+  const words = actions.map((action) => WORDS[action.type]?.(action) ?? action.type).join(', ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+/**
+ * @param {import('./sheet.js').Sheet} sheet
+ * @param {(macro: Macro) => void} done
+ */
+export async function chooseMacro(sheet, done) {
+  const choices = el('div.people.macros', { role: 'radiogroup', 'aria-label': 'Macro' });
+  choices.append(el('p.meta', { role: 'status' }, 'Loading the macros…'));
+  /** @type {Macro[]} */
+  let macros = [];
+  sheet.open(
+    'Run a macro',
+    [choices, buttons('Run', () => sheet.close())],
+    () => {
+      const picked = find(choices, 'input:checked', HTMLInputElement);
+      const macro = macros.find(({ id }) => id === picked?.value);
+      if (macro) done(macro);
+    },
+  );
+  let words = 'No macros yet. Administrators and operators make them in the settings.';
+  try {
+    macros = await api.macros();
+  } catch (error) {
+    words = statusOf(error) === 404
+      ? 'This server does not support macros.' : 'The macros could not be loaded.';
+  }
+  if (!sheet.is('Run a macro')) return;
+  choices.replaceChildren(...macros.map((macro) => el(
+    'label',
+    {},
+    el(
+      'span',
+      {},
+      el('b.truncate', { dir: 'auto' }, macro.name),
+      el('span.meta', { dir: 'auto' }, gist(macro.actions)),
+    ),
+    el('input', { type: 'radio', name: 'macro', value: macro.id, required: true }),
+  )));
+  if (!macros.length) return choices.append(el('p.meta', {}, words));
+  const first = choices.querySelector('input');
+  if (first) { first.checked = true; first.focus(); }
+}
