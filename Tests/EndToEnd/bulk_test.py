@@ -162,6 +162,8 @@ class BulkRun(WidgetRun):
         page.keyboard.press("x")
         for _ in range(4):
             page.keyboard.press("Shift+ArrowDown")
+        # Letters do nothing for a moment after the view has changed by itself.
+        expect(page.locator(".app:not([data-guarded])")).to_have_count(1)
         page.keyboard.press("m")
         expect(page.locator(".bulk .macros")).to_contain_text("Reply “Glad that it works")
         self.shots("macro-run")
