@@ -159,6 +159,9 @@ export class BulkBar {
     const tried = new Set([...report.done, ...report.unchanged.map(({ id }) => id)]);
     selection.prune((id) => !tried.has(id));
     this.#tell(sentences(report, done, already));
+    // a row with the focus would stay, although it has left the list
+    const focused = document.activeElement;
+    if (focused instanceof HTMLElement && focused.matches('a.row')) focused.blur();
     inbox.settle(true);
     const isClose = 'actions' in work && work.actions[0].type === 'close';
     if (isClose && report.done.length) {
