@@ -317,7 +317,7 @@ import Testing
         "GET \(admin)/live-chat/messages/search", "GET \(admin)/live-chat/export",
         "GET \(admin)/live-chat/analytics",
         "GET \(admin)/live-chat/analytics/operators", "GET \(admin)/live-chat/analytics/comments",
-        "GET \(admin)/audit-log", "DELETE \(admin)/tags/{name}",
+        "GET \(admin)/audit-log", "DELETE \(admin)/tags/{name}", "DELETE \(admin)/teams/{id}",
         "GET \(admin)/visitors/{id}/export", "DELETE \(admin)/visitors/{id}",
         "GET \(admin)/webhooks/{id}/deliveries", "GET \(admin)/connections",
         "GET /api/v1/widget/sessions/{id}/transcript",

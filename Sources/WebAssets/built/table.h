@@ -109,181 +109,157 @@ static const unsigned char brotli_11[] = {
 #embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-forms-2f8682bed7.js"
+#embed "widget-forms-4b6a6bbcf3.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-forms-2f8682bed7.js.gz"
+#embed "widget-forms-4b6a6bbcf3.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-forms-2f8682bed7.js.br"
+#embed "widget-forms-4b6a6bbcf3.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-forms-2f8682bed7.js.map"
+#embed "widget-app-5135344270.js"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-forms-2f8682bed7.js.map.gz"
+#embed "widget-app-5135344270.js.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-forms-2f8682bed7.js.map.br"
+#embed "widget-app-5135344270.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-app-227c6e365e.js"
-};
-static const unsigned char gzip_14[] = {
-#embed "widget-app-227c6e365e.js.gz"
-};
-static const unsigned char brotli_14[] = {
-#embed "widget-app-227c6e365e.js.br"
-};
-static const unsigned char plain_15[] = {
-#embed "widget-app-227c6e365e.js.map"
-};
-static const unsigned char gzip_15[] = {
-#embed "widget-app-227c6e365e.js.map.gz"
-};
-static const unsigned char brotli_15[] = {
-#embed "widget-app-227c6e365e.js.map.br"
-};
-static const unsigned char plain_16[] = {
 #embed "widget.js"
 };
-static const unsigned char gzip_16[] = {
+static const unsigned char gzip_14[] = {
 #embed "widget.js.gz"
 };
-static const unsigned char brotli_16[] = {
+static const unsigned char brotli_14[] = {
 #embed "widget.js.br"
 };
-static const unsigned char plain_17[] = {
-#embed "widget-f034fe4c40.js.map"
-};
-static const unsigned char gzip_17[] = {
-#embed "widget-f034fe4c40.js.map.gz"
-};
-static const unsigned char brotli_17[] = {
-#embed "widget-f034fe4c40.js.map.br"
-};
-static const unsigned char plain_18[] = {
+static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
 };
-static const unsigned char gzip_18[] = {
+static const unsigned char gzip_15[] = {
 #embed "widget.d.ts.gz"
 };
-static const unsigned char brotli_18[] = {
+static const unsigned char brotli_15[] = {
 #embed "widget.d.ts.br"
 };
+static const unsigned char plain_16[] = {
+#embed "preview-0ea8eafd7b.css"
+};
+static const unsigned char gzip_16[] = {
+#embed "preview-0ea8eafd7b.css.gz"
+};
+static const unsigned char brotli_16[] = {
+#embed "preview-0ea8eafd7b.css.br"
+};
+static const unsigned char plain_17[] = {
+#embed "console-f059e5379a.css"
+};
+static const unsigned char gzip_17[] = {
+#embed "console-f059e5379a.css.gz"
+};
+static const unsigned char brotli_17[] = {
+#embed "console-f059e5379a.css.br"
+};
+static const unsigned char plain_18[] = {
+#embed "icon-192-799c892582.png"
+};
 static const unsigned char plain_19[] = {
-#embed "preview-3800d2800a.css"
-};
-static const unsigned char gzip_19[] = {
-#embed "preview-3800d2800a.css.gz"
-};
-static const unsigned char brotli_19[] = {
-#embed "preview-3800d2800a.css.br"
+#embed "icon-512-c25581b192.png"
 };
 static const unsigned char plain_20[] = {
-#embed "preview-3800d2800a.css.map"
-};
-static const unsigned char gzip_20[] = {
-#embed "preview-3800d2800a.css.map.gz"
-};
-static const unsigned char brotli_20[] = {
-#embed "preview-3800d2800a.css.map.br"
+#embed "icon-maskable-db59bac642.png"
 };
 static const unsigned char plain_21[] = {
-#embed "console-18b44613a8.css"
+#embed "console.webmanifest"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-18b44613a8.css.gz"
+#embed "console.webmanifest.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-18b44613a8.css.br"
+#embed "console.webmanifest.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-18b44613a8.css.map"
+#embed "console-worker.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-18b44613a8.css.map.gz"
+#embed "console-worker.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-18b44613a8.css.map.br"
+#embed "console-worker.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-081884fec4.js"
+#embed "console-pages-7bd6ae3056.js"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-081884fec4.js.gz"
+#embed "console-pages-7bd6ae3056.js.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-081884fec4.js.br"
+#embed "console-pages-7bd6ae3056.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-081884fec4.js.map"
+#embed "console-e1b1440ad8.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-081884fec4.js.map.gz"
+#embed "console-e1b1440ad8.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-081884fec4.js.map.br"
+#embed "console-e1b1440ad8.js.br"
 };
 static const unsigned char plain_25[] = {
 #embed "console.html"
 };
 static const unsigned char plain_26[] = {
-#embed "reference-fbbe021ed4.css"
+#embed "setup-1017d3bd21.css"
 };
 static const unsigned char gzip_26[] = {
-#embed "reference-fbbe021ed4.css.gz"
+#embed "setup-1017d3bd21.css.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "reference-fbbe021ed4.css.br"
+#embed "setup-1017d3bd21.css.br"
 };
 static const unsigned char plain_27[] = {
-#embed "reference-fbbe021ed4.css.map"
+#embed "setup-b54ca7e139.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "reference-fbbe021ed4.css.map.gz"
+#embed "setup-b54ca7e139.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "reference-fbbe021ed4.css.map.br"
+#embed "setup-b54ca7e139.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "reference-33ddd4669a.js"
-};
-static const unsigned char gzip_28[] = {
-#embed "reference-33ddd4669a.js.gz"
-};
-static const unsigned char brotli_28[] = {
-#embed "reference-33ddd4669a.js.br"
+#embed "setup.html"
 };
 static const unsigned char plain_29[] = {
-#embed "reference-33ddd4669a.js.map"
+#embed "reference-ed4c6bbd2e.css"
 };
 static const unsigned char gzip_29[] = {
-#embed "reference-33ddd4669a.js.map.gz"
+#embed "reference-ed4c6bbd2e.css.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "reference-33ddd4669a.js.map.br"
+#embed "reference-ed4c6bbd2e.css.br"
 };
 static const unsigned char plain_30[] = {
-#embed "api.html"
+#embed "reference-3792b1f6dc.js"
+};
+static const unsigned char gzip_30[] = {
+#embed "reference-3792b1f6dc.js.gz"
+};
+static const unsigned char brotli_30[] = {
+#embed "reference-3792b1f6dc.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "demo-ed0069f32a.css"
-};
-static const unsigned char gzip_31[] = {
-#embed "demo-ed0069f32a.css.gz"
-};
-static const unsigned char brotli_31[] = {
-#embed "demo-ed0069f32a.css.br"
+#embed "api.html"
 };
 static const unsigned char plain_32[] = {
-#embed "demo-ed0069f32a.css.map"
+#embed "demo-2d3ac51962.css"
 };
 static const unsigned char gzip_32[] = {
-#embed "demo-ed0069f32a.css.map.gz"
+#embed "demo-2d3ac51962.css.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "demo-ed0069f32a.css.map.br"
+#embed "demo-2d3ac51962.css.br"
 };
 static const unsigned char plain_33[] = {
 #embed "demo.html"
@@ -338,89 +314,89 @@ static const chirrup_asset assets[] = {
      "/assets/qr-code.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-forms-2f8682bed7.js",
+    {"/assets/widget-forms-4b6a6bbcf3.js",
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-forms-2f8682bed7.js.map",
-     "/assets/widget-forms.js.map",
-     "application/json",
-     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-app-227c6e365e.js",
+    {"/assets/widget-app-5135344270.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
-    {"/assets/widget-app-227c6e365e.js.map",
-     "/assets/widget-app.js.map",
-     "application/json",
-     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
     {"/widget.js",
      "/widget.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
-    {"/assets/widget-f034fe4c40.js.map",
-     "/assets/widget.js.map",
-     "application/json",
-     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
     {"/widget.d.ts",
      "/widget.d.ts",
      "text/plain; charset=utf-8",
-     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/preview-3800d2800a.css",
+     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+    {"/assets/preview-0ea8eafd7b.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
-     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/preview-3800d2800a.css.map",
-     "/assets/preview.css.map",
-     "application/json",
-     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-18b44613a8.css",
+     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
+    {"/assets/console-f059e5379a.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
+     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+    {"/assets/icon-192-799c892582.png",
+     "/assets/icon-192.png",
+     "image/png",
+     FORM(plain_18), NONE, NONE},
+    {"/assets/icon-512-c25581b192.png",
+     "/assets/icon-512.png",
+     "image/png",
+     FORM(plain_19), NONE, NONE},
+    {"/assets/icon-maskable-db59bac642.png",
+     "/assets/icon-maskable.png",
+     "image/png",
+     FORM(plain_20), NONE, NONE},
+    {"/console.webmanifest",
+     "/console.webmanifest",
+     "application/manifest+json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-18b44613a8.css.map",
-     "/assets/console.css.map",
-     "application/json",
+    {"/console-worker.js",
+     "/console-worker.js",
+     "text/javascript; charset=utf-8",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-081884fec4.js",
-     "/assets/console.js",
+    {"/assets/console-pages-7bd6ae3056.js",
+     "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-081884fec4.js.map",
-     "/assets/console.js.map",
-     "application/json",
+    {"/assets/console-e1b1440ad8.js",
+     "/assets/console.js",
+     "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
      FORM(plain_25), NONE, NONE},
-    {"/assets/reference-fbbe021ed4.css",
-     "/assets/reference.css",
+    {"/assets/setup-1017d3bd21.css",
+     "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/reference-fbbe021ed4.css.map",
-     "/assets/reference.css.map",
-     "application/json",
+    {"/assets/setup-b54ca7e139.js",
+     "/assets/setup.js",
+     "text/javascript; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/reference-33ddd4669a.js",
+    {"/setup",
+     "/setup",
+     "text/html; charset=utf-8",
+     FORM(plain_28), NONE, NONE},
+    {"/assets/reference-ed4c6bbd2e.css",
+     "/assets/reference.css",
+     "text/css; charset=utf-8",
+     FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
+    {"/assets/reference-3792b1f6dc.js",
      "/assets/reference.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/reference-33ddd4669a.js.map",
-     "/assets/reference.js.map",
-     "application/json",
-     FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
+     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
     {"/api",
      "/api",
      "text/html; charset=utf-8",
-     FORM(plain_30), NONE, NONE},
-    {"/assets/demo-ed0069f32a.css",
+     FORM(plain_31), NONE, NONE},
+    {"/assets/demo-2d3ac51962.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/demo-ed0069f32a.css.map",
-     "/assets/demo.css.map",
-     "application/json",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
     {"/demo",
      "/demo",

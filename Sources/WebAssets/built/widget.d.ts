@@ -44,6 +44,8 @@ export interface Chirrup {
   /** Identifies the visitor by a JWT that your server signed with the workspace's secret. */
   identify(jwt: string): Promise<void> | undefined;
   setAttributes(attributes: Attributes): Promise<void> | undefined;
+  /** The name or id of the team for a conversation that the visitor has not begun. */
+  setTeam(team: string): Promise<void> | undefined;
   /** For example `de`. English takes the place of a language that the widget does not have. */
   setLocale(locale: string): Promise<void> | undefined;
   on<E extends keyof ChirrupEvents>(event: E, fn: (detail: ChirrupEvents[E]) => void): void;

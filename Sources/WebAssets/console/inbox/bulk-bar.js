@@ -98,8 +98,13 @@ export class BulkBar {
   }
 
   assign() {
-    const everybody = { me: this.#on.me(), assignee: { id: '', name: '' }, viewers: new Set() };
-    return transfer(this.sheet, everybody, (to, name, reason) => {
+    // The action “assign” takes an operator or the queue, no team.
+    const everybody = {
+      me: this.#on.me(), assignee: { id: '', name: '' }, team: null, viewers: new Set(),
+      withoutTeams: true,
+    };
+    return transfer(this.sheet, everybody, ({ to }, name, reason) => {
+      /** @type {Action[]} */
       const actions = [
         ...reason ? [{ type: 'note', text: reason }] : [],
         { type: 'assign', to: to ?? 'queue' },

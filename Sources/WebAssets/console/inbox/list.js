@@ -89,14 +89,9 @@ export class List {
     phone.addEventListener('change', fit);
     fit();
     new ResizeObserver(() => this.#draw()).observe(this.#box);
-    this.#filter = el(
-      'div.filter',
-      { hidden: true, id: 'filter' },
-      el('label', { for: 'team' }, 'Team'),
-      this.#team,
-      el('label', { for: 'tag' }, 'Tag'),
-      this.#tag,
-    );
+    this.#filter = el('div.filter', { hidden: true, id: 'filter' },
+      el('label', { for: 'team' }, 'Team'), this.#team,
+      el('label', { for: 'tag' }, 'Tag'), this.#tag);
     this.funnel = el(
       'button.icon-button',
       {

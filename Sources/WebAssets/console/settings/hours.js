@@ -158,18 +158,6 @@ export async function open(context) {
 }
 
 /**
- * The time zones to choose from.
- * @param {string} own is among them
- * @returns {[value: string, words: string][]}
- */
-export function zoneNames(own) {
-  const zones = Intl.supportedValuesOf?.('timeZone') ?? [];
-  return [...new Set(['UTC', own, ...zones])].sort().map(
-    (zone) => [zone, zone.replaceAll('_', ' ')]
-  );
-}
-
-/**
  * Hours for the fields: a time field takes 00:00 and not 24:00.
  * @param {Hours} hours
  * @returns {Hours}
