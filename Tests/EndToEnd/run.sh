@@ -163,8 +163,13 @@ beside "answering" ./answering.sh
 beside "hijack" ./hijack.sh
 beside "connections" ./connections.sh
 beside "reference" ./reference.sh
+beside "setup" ./setup.sh
+beside "teams" ./teams.sh
+beside "bulk" ./bulk.sh
+beside "personal data" ./personal_data.sh
 beside "browser" ./browser.sh
 join
+part "console everywhere" ./console_everywhere.sh
 part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh
 part "three gateways" ./cluster.sh
