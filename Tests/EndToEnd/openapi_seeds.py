@@ -123,6 +123,12 @@ webhooks = [made("/webhooks", hook, "webhook") for _ in range(2)]
 delivery = ask("POST", f"{admin}/webhooks/{webhooks[0]}/test", {}, owner)["delivery"]["id"]
 menu = {"name": "Menu", "actions": [{"label": "Order", "type": "message", "value": "order"}]}
 menus = [made("/rich-menus", menu, "rich_menu") for _ in range(2)]
+# A second run of these seeds makes teams and macros of other names.
+teams = [made("/teams", {"name": f"T{i} {waiting[0]}"}, "team") for i in range(2)]
+tagging = [{"type": "add_tags", "tags": ["kept"]}]
+macros = [
+    made("/macros", {"name": f"M{i} {waiting[0]}", "actions": tagging, "is_shared": True}, "macro") for i in range(2)
+]
 intent = {"keyword": "hello", "match_kind": "contains", "replies": [{"text": "Hello"}]}
 reply = {"object_type": "text", "payload": {"text": "Hello"}}
 credential = {"name": "default", "secret": "s3cret"}
@@ -215,6 +221,15 @@ examples = {
     f"POST {admin}/rich-menus": of(body=menu),
     f"PATCH {admin}/rich-menus/{{id}}": of(id=menus[0], body={"status": "published"}),
     f"DELETE {admin}/rich-menus/{{id}}": of(id=menus[1]),
+    f"POST {admin}/teams": of(body={"name": f"T {waiting[0]}"}),
+    f"PATCH {admin}/teams/{{id}}": of(id=teams[0], body={"overflow_after_minutes": 10}),
+    f"PUT {admin}/teams/{{id}}/members": of(id=teams[0], body={"members": [members[0]]}),
+    f"DELETE {admin}/teams/{{id}}": of(id=teams[1]),
+    f"POST {admin}/macros": of(body={"name": f"M {waiting[0]}", "actions": tagging, "is_shared": True}),
+    f"PATCH {admin}/macros/{{id}}": of(id=macros[0], body={"actions": tagging}),
+    f"POST {admin}/macros/{{id}}/run": of(id=macros[0], body={"ids": [waiting[4]]}),
+    f"DELETE {admin}/macros/{{id}}": of(id=macros[1]),
+    f"POST {live}/bulk": of(body={"ids": [waiting[4], waiting[5]], "actions": tagging}),
     f"POST {admin}/webhooks": of(body=hook),
     f"GET {admin}/webhooks/{{id}}": of(id=webhooks[0]),
     f"PATCH {admin}/webhooks/{{id}}": of(id=webhooks[0], body={"events": []}),

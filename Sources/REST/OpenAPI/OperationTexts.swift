@@ -352,6 +352,7 @@ enum OperationTexts {
     "deliveries": "The id of the delivery.",
     "identity-secrets": "The id of the secret.",
     "intents": "The name of the intent.",
+    "macros": "The id of the macro.",
     "members": "The id of the member.",
     "passkeys": "The id of the passkey.",
     "reply-objects": "The name of the reply object.",

@@ -95,9 +95,8 @@ struct TeamRoutes: RouteGroup {
 
   private func change(_ object: JSONObject) async throws(Problem) -> Teams.Change {
     var change = Teams.Change()
-    if object.has("name") {
-      change.name = try teamName(
-        try object.requiredString("name", bytesMax: APILimits.tagBytes))
+    if let name = try object.string("name", bytesMax: APILimits.tagBytes) {
+      change.name = try teamName(name)
     }
     if object.has("assign") {
       change.assign = .some(try object.word("assign", of: Teams.assignments))
