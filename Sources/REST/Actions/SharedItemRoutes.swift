@@ -15,6 +15,9 @@ struct SharedItemRoutes: Sendable {
   /// What a problem calls several of them.
   let noun: String
 
+  /// The table `macros` refuses a longer name.
+  static let nameCharactersMax = 100
+
   static func shape(_ content: StaticString, _ schema: Schema) -> RowShape {
     RowShape([
       ("id", .id), ("name", .text), ("is_shared", .bool), ("may_change", .bool),
@@ -93,8 +96,11 @@ struct SharedItemRoutes: Sendable {
       return nil
     }
     let isLine = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-    guard let shown = QueueRoutes.visible(name), isLine, shown.unicodeScalars.count <= 100 else {
-      throw .invalidMember("name", in: object, "one line of 1 to 100 characters")
+    guard let shown = QueueRoutes.visible(name), isLine,
+      shown.unicodeScalars.count <= SharedItemRoutes.nameCharactersMax
+    else {
+      throw .invalidMember(
+        "name", in: object, "one line of 1 to \(SharedItemRoutes.nameCharactersMax) characters")
     }
     return shown
   }

@@ -47,9 +47,10 @@ enum MemberTexts {
     NewMacro.actions | The actions, in order. |
     actions | The entries of the menu, from left to right. |
     actions_done | Actions that were carried out. | 2
-    ActionResults.results | What came of it, conversation by conversation, in the order of the ids. |
+    ActionResults.results | What came of it, by conversation, in the order of the ids. |
     Macros.macros | The macros, by name. |
     Settings.team | The id or name of a team. | Billing
+    Transfer.to_team | A team, whose members then take it; null: every operator. Excludes `to`. |
     active_count | Conversations that an operator has. |
     actor | The kind of author: operator, api_key or command. | operator
     actor_id | The id of the author. |

@@ -42,7 +42,9 @@ extension Schema {
     "done_count": count, "unchanged_count": count, "failed_count": count,
   ]).named("ActionResults")
 
-  private static let itemName = line(1...APILimits.itemNameBytes)
+  private static let itemName = string(
+    1...SharedItemRoutes.nameCharactersMax,
+    pattern: #"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"#)
   private static let macro = MacroRoutes.macro.schema.named("Macro")
   static let macros = page("macros", of: macro).named("Macros")
   static let oneMacro = object(["macro": macro]).named("MacroAnswer")

@@ -106,8 +106,7 @@ extension Schema {
   static let transfer = input(optional: [
     "to": id.described(
       "The id of an operator; without it and `to_team`, back to the queue."),
-    "to_team": id.described(
-      "The id of a team, whose members then take it; null: every operator. Excludes `to`."),
+    "to_team": id,
     "reason": reason,
   ]).named("Transfer")
   static let close = input(optional: ["reason": reason]).named("Close")
