@@ -53,10 +53,12 @@ def fit(case):
         query["to"] = query["from"]
     for name in [name for name in ("after", "before", "around") if name in query][1:]:
         del query[name]
-    settings = case.body.get("settings") if isinstance(case.body, dict) else None
+    body = case.body if isinstance(case.body, dict) else {}
+    settings = body.get("settings")
     if isinstance((settings or {}).get("security"), dict):
         settings["security"]["require_second_factor"] = False  # else nobody could log in for the next run
-    for day in ((settings or {}).get("hours") or {}).get("days") or []:
+    hours = (settings or {}).get("hours") or body.get("hours") or {}  # the workspace's or a team's
+    for day in hours.get("days") or []:
         if day["from"] == day["to"]:
             day["to"] = "24:00"
 

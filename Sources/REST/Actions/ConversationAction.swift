@@ -46,7 +46,7 @@ enum ConversationAction: Sendable, Equatable {
 extension ConversationAction {
   /// The actions of a body, checked; nil if it has none.
   static func list(in object: JSONObject) throws(Problem) -> [ConversationAction]? {
-    guard object.has("actions") else { return nil }
+    guard object.member("actions") != nil else { return nil }
     var actions: [ConversationAction] = []
     for action in try object.objects("actions", countMax: countMax) {
       actions.append(try ConversationAction(action))
