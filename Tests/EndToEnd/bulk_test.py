@@ -12,7 +12,6 @@ from widget_test import WidgetRun, main
 
 LIST = "/api/v1/admin/live-chat/conversations"
 MACROS = "/api/v1/admin/macros"
-SIZES = ((390, 844), (900, 900), (1180, 860), (1440, 900))
 COUNT = 45  # conversations: three requests of a bulk action
 
 
@@ -59,18 +58,6 @@ class BulkRun(WidgetRun):
     def tool(self, name: str):
         return self.mika.page.locator(".bulk").get_by_role("button", name=name, exact=True)
 
-    def shots(self, name: str) -> None:
-        page = self.mika.page
-        if not self.options.shots:
-            return
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            for width, height in SIZES:
-                page.set_viewport_size({"width": width, "height": height})
-                self.shot(page, f"{name}-{scheme}-{width}")
-        page.emulate_media(color_scheme="light")
-        page.set_viewport_size({"width": 1440, "height": 900})
-
     # The parts
 
     def selecting(self) -> None:
@@ -90,7 +77,7 @@ class BulkRun(WidgetRun):
         self.promise("so do the box at a row, and Shift with a click all rows up to it")
         page.mouse.move(900, 500)
         self.accessible(page, "the list with a selection")
-        self.shots("bulk-selected")
+        self.pictures(self.mika.page, "bulk-selected")
         page.keyboard.press("Escape")
         expect(page.locator(".bulk")).to_be_hidden()
         self.promise("Escape clears the selection")
@@ -103,7 +90,7 @@ class BulkRun(WidgetRun):
         expect(self.bar(self.mika)).to_have_text(f"{COUNT} selected")
         self.tool("Tags").click()
         page.get_by_label("Add a tag").fill("winter")
-        self.shots("bulk-tags")
+        self.pictures(self.mika.page, "bulk-tags")
         page.get_by_role("button", name="Save tags").click()
         expect(self.report(self.mika)).to_have_text(f"{COUNT} tagged.")
         tagged = self.sql("SELECT count(*) FROM session_tags WHERE tag = 'winter'")
@@ -129,7 +116,7 @@ class BulkRun(WidgetRun):
             " WHERE payload ->> 'event' = 'closed'"
         )
         self.promise(f"each has one entry in its log, with a seq ({entries})", entries == f"{COUNT} {COUNT}")
-        self.shots("bulk-closed")
+        self.pictures(self.mika.page, "bulk-closed")
         page.get_by_role("button", name=re.compile("^Undo")).click()
         expect(self.report(self.mika)).to_have_text(f"{COUNT - 2} reopened.")
         expect(self.tab(self.colleague, "Waiting")).to_contain_text(str(COUNT - 2))
@@ -149,7 +136,7 @@ class BulkRun(WidgetRun):
         editor.get_by_label("Tags, with commas").fill("solved, bikes")
         add.click()
         editor.get_by_label("Action", exact=True).nth(2).select_option("close")
-        self.shots("macro-editor")
+        self.pictures(self.mika.page, "macro-editor")
         editor.locator("button[type=submit]").click()
         expect(page.locator(".items")).to_contain_text("Solved")
         stored = self.rest("GET", MACROS)["macros"]
@@ -166,7 +153,7 @@ class BulkRun(WidgetRun):
         expect(page.locator(".app:not([data-guarded])")).to_have_count(1)
         page.keyboard.press("m")
         expect(page.locator(".bulk .macros")).to_contain_text("Reply “Glad that it works")
-        self.shots("macro-run")
+        self.pictures(self.mika.page, "macro-run")
         page.locator(".bulk").get_by_role("button", name="Run", exact=True).click()
         expect(self.report(self.mika)).to_have_text("5 changed by “Solved”.")
         sent = self.sql(

@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 from widget_test import WidgetRun, main
 from widget_texts import EN
 
-SIZES = ((390, 844), (900, 900), (1180, 860), (1440, 900))
 #: The gateways trust absences ten seconds after their start, and look every two seconds.
 PATIENCE = 30_000
 
@@ -39,17 +38,6 @@ class QueueRun(WidgetRun):
 
     def head(self, widget: Widget):
         return widget.panel.locator(".who p")
-
-    def shots(self, page, name: str) -> None:
-        if not self.options.shots:
-            return
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            for width, height in SIZES:
-                page.set_viewport_size({"width": width, "height": height})
-                self.shot(page, f"{name}-{scheme}-{width}")
-        page.emulate_media(color_scheme="light")
-        page.set_viewport_size({"width": 1280, "height": 860})
 
     def state(self, session: str) -> str:
         return self.sql(f"SELECT status FROM chat_sessions WHERE id = '{session}'")
@@ -92,7 +80,7 @@ class QueueRun(WidgetRun):
         # Two minutes for two positions.
         expect(second.panel.locator(".queue")).to_contain_text("Estimated wait: 2 minutes", timeout=PATIENCE)
         self.promise("the estimate is what the last conversations waited")
-        self.shots(second.page, "queue-estimate")
+        self.pictures(second.page, "queue-estimate")
         self.set(page, lambda it: not it["hours"]["is_open"], hours={"always": False, "days": []})
         expect(second.panel.locator(".queue")).to_have_count(0, timeout=PATIENCE)
         self.promise("after the business hours there is neither position nor estimate")
@@ -118,7 +106,7 @@ class QueueRun(WidgetRun):
         seconds = time.monotonic() - began
         self.promise(f"the console has gone: the visitor sees it after {seconds:.1f} s", seconds <= 10)
         self.accessible(widget.page, "the widget of an operator who is away")
-        self.shots(widget.page, "operator-away")
+        self.pictures(widget.page, "operator-away")
         widget.page.reload()
         expect(self.head(widget)).to_have_text(gone, timeout=PATIENCE)
         self.promise("… also after a reload of the page")
@@ -165,13 +153,13 @@ class QueueRun(WidgetRun):
         widget.text.press_sequentially("I have a quest", delay=60)
         expect(row).to_have_text("typing: I have a quest")
         self.promise("the list shows what a visitor types in a conversation that is not open")
-        self.shots(desk.page, "list-typing")
+        self.pictures(desk.page, "list-typing")
         widget.text.fill("")
         expect(row).to_have_text("You: I am")
         widget.page.goto("about:blank")
         expect(row).to_have_text("left the page · You: I am")
         self.promise("the list shows that the visitor has left the page")
-        self.shots(desk.page, "list-left")
+        self.pictures(desk.page, "list-left")
         desk.page.goto(f"{self.options.base_url}/console#{session}")
         expect(desk.page.locator(".bar .meta").first).to_contain_text("left the page")
         self.promise("the thread shows it, too")
@@ -189,7 +177,7 @@ class QueueRun(WidgetRun):
         expect(row).to_have_text("away · You: Are you still there?")
         self.promise("who has not looked at the chat for a minute is away")
         self.accessible(desk.page, "the list")
-        self.shots(desk.page, "list-away")
+        self.pictures(desk.page, "list-away")
         for it in (widget, desk):
             it.page.context.close()
 
@@ -215,7 +203,7 @@ class QueueRun(WidgetRun):
         desk.page.goto(f"{self.options.base_url}/console#/settings/queue")
         expect(desk.page.get_by_label("Close conversations without messages")).to_have_value("60")
         self.promise("the settings show after which time conversations are closed")
-        self.shots(desk.page, "settings-queue")
+        self.pictures(desk.page, "settings-queue")
         for it in (widget, desk):
             it.page.context.close()
 
@@ -229,7 +217,7 @@ class QueueRun(WidgetRun):
         expect(line).to_have_text(EN["closing"].replace("{}", "1 minute"), timeout=70_000)
         self.promise("the widget announces the end of a conversation that rests")
         self.accessible(widget.page, "the announcement")
-        self.shots(widget.page, "closing-soon")
+        self.pictures(widget.page, "closing-soon")
         widget.say("Wait")
         widget.committed()
         expect(line).to_be_hidden()
@@ -245,7 +233,7 @@ class QueueRun(WidgetRun):
         )
         self.promise("… not before a minute after the last message", rest == "t")
         expect(desk.page.locator(".log")).to_contain_text("nobody wrote any more")
-        self.shots(widget.page, "closed-by-rest")
+        self.pictures(widget.page, "closed-by-rest")
         self.conversation(desk)
         self.promise("the operator, whose capacity is 1, may take the next one")
 

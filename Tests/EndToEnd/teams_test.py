@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 from widget_test import WidgetRun, main
 from widget_texts import EN
 
-SIZES = ((390, 844), (900, 900), (1180, 860), (1440, 900))
 #: The gateways look every two seconds, and reload settings as often.
 PATIENCE = 30_000
 
@@ -43,17 +42,6 @@ class TeamsRun(WidgetRun):
         desk.login()
         return desk
 
-    def shots(self, page, name: str) -> None:
-        if not self.options.shots:
-            return
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            for width, height in SIZES:
-                page.set_viewport_size({"width": width, "height": height})
-                self.shot(page, f"{name}-{scheme}-{width}")
-        page.emulate_media(color_scheme="light")
-        page.set_viewport_size({"width": 1440, "height": 900})
-
     def holder(self, session: str) -> str:
         return self.sql(
             f"SELECT coalesce(o.name, s.status) FROM chat_sessions s LEFT JOIN operators o"
@@ -79,7 +67,7 @@ class TeamsRun(WidgetRun):
         page = self.mika.page
         page.goto(f"{self.options.base_url}/console#/settings/teams")
         expect(page.get_by_text("No teams yet")).to_be_visible()
-        self.shots(page, "teams-empty")
+        self.pictures(page, "teams-empty")
         page.get_by_role("link", name="New team").click()
         editor = page.get_by_role("complementary", name="team")
         editor.get_by_role("button", name="Save", exact=True).click()
@@ -100,7 +88,7 @@ class TeamsRun(WidgetRun):
         self.promise("a wrong language is refused at its field")
         self.watch.expected = re.compile(r"$^")
         editor.get_by_label("Languages").fill("en, de")
-        self.shots(page, "teams-editor")
+        self.pictures(page, "teams-editor")
         self.accessible(page, "the editor of a team")
         editor.get_by_text("As the workspace", exact=True).last.click()
         editor.get_by_role("button", name="Save", exact=True).click()
@@ -126,7 +114,7 @@ class TeamsRun(WidgetRun):
         choice = panel.get_by_label("Department")
         expect(choice.get_by_role("option")).to_have_text(["", "Billing", "Sales"])
         choice.select_option("Billing")
-        self.shots(widget.page, "teams-form")
+        self.pictures(widget.page, "teams-form")
         self.accessible(widget.page, "the form with the teams")
         panel.get_by_role("button", name=EN["start"]).click()
         expect(widget.text).to_be_focused()
@@ -143,11 +131,11 @@ class TeamsRun(WidgetRun):
         noor, mika = self.noor.page, self.mika.page
         noor.goto(f"{self.options.base_url}/console#{self.talk}")
         expect(noor.locator(".thread .bar .place, .bar .second")).to_contain_text("Billing")
-        self.shots(noor, "teams-thread")
+        self.pictures(noor, "teams-thread")
         noor.get_by_role("button", name="Transfer", exact=True).click()
         sheet = noor.get_by_role("form", name="Transfer to")
         expect(sheet.get_by_text("Queue of Billing")).to_be_visible()
-        self.shots(noor, "teams-transfer")
+        self.pictures(noor, "teams-transfer")
         self.accessible(noor, "the sheet with the teams")
         sheet.locator("label", has_text="Sales").click()
         sheet.get_by_role("button", name="Transfer", exact=True).click()
@@ -157,14 +145,14 @@ class TeamsRun(WidgetRun):
                      self.holder(self.talk) == self.name)
         mika.locator(".tabs button", has_text="Mine").click()
         expect(self.row(self.mika, self.talk)).to_contain_text("Sales")
-        self.shots(mika, "teams-list")
+        self.pictures(mika, "teams-list")
         mika.get_by_role("button", name="Filter by team or tag").click()
         team = mika.get_by_label("Team", exact=True)
         expect(team.get_by_role("option")).to_have_text(["All", "No team", "Billing", "Sales"])
         team.select_option(label="Billing")
         expect(mika.get_by_text("No conversations of this team")).to_be_visible()
         self.accessible(mika, "the list's filter")
-        self.shots(mika, "teams-filter")
+        self.pictures(mika, "teams-filter")
         team.select_option(label="Sales")
         expect(self.row(self.mika, self.talk)).to_be_visible()
         self.promise("the list is filtered by team")

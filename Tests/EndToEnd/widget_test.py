@@ -43,6 +43,19 @@ class WidgetRun(Run):
         )
         return told.stdout.strip()
 
+    def pictures(self, page: Page, name: str) -> None:
+        """Pictures of a page on a phone, a tablet and desktops, light and dark, if asked for."""
+        if not self.options.shots:
+            return
+        before = page.viewport_size
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            for width, height in ((390, 844), (900, 900), (1180, 860), (1440, 900)):
+                page.set_viewport_size({"width": width, "height": height})
+                self.shot(page, f"{name}-{scheme}-{width}")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size(before)
+
     def set(self, page: Page, wanted=lambda config: True, **settings) -> None:
         """Writes settings, and waits until the gateway answers by them."""
         for key, value in settings.items():

@@ -104,8 +104,9 @@ public struct Claim: Sendable {
   /// While this waits for the row's lock, a claim by id may take the conversation. PostgreSQL then
   /// checks the condition against the newest version of the row and continues with the next one.
   ///
-  /// The operator serves the workspace's own line, those of their teams, and those conversations of
-  /// other teams that are for every operator.
+  /// The operator gets conversations of the workspace's own line and of their teams. They also get
+  /// those of another team that overflow: no member of that team is available, and the
+  /// conversation has waited as long as its `overflow_after_minutes`.
   private static let next: SQL = """
     WITH lines AS MATERIALIZED (
       SELECT $1::uuid AS id, NULL::timestamptz AS overflow

@@ -19,7 +19,8 @@ public enum QueuePositions {
   /// setting hides positions.
   ///
   /// A line has positions during its business hours and while one of its operators is available.
-  /// Without one, those conversations of a team that are for every operator keep theirs.
+  /// While no member of a team is available, its overflowed conversations keep their positions,
+  /// because every operator may take them.
   ///
   /// - Parameter isOpen: during the workspace's business hours.
   public static func statement(

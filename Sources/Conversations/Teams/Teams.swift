@@ -224,8 +224,9 @@ public enum Teams {
     RETURNING s.id
     """
 
-  /// Whether somebody may answer the conversation soon: its team, or without one the workspace, is
-  /// open and has an available operator, or a team's conversations are for everyone meanwhile.
+  /// Whether an operator may answer the conversation soon. Its team must be within its hours, and
+  /// a member must be available, or any operator if the team's conversations overflow. Without a
+  /// team the workspace must be within its hours, and an operator must be available.
   ///
   /// - Parameter isOpen: during the workspace's business hours.
   public static func serve(

@@ -181,7 +181,7 @@ extension ChatwootImport {
     }
   }
 
-  /// What can be done only after the messages of the page.
+  /// Stores the read marks and ratings, which refer to the page's messages.
   mutating func finish(_ page: Page) throws {
     if isRun {
       try store(ChatwootStore.marks, page.marks)

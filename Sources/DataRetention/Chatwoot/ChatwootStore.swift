@@ -64,7 +64,7 @@ enum ChatwootStore {
       WHERE m.workspace_id = $1 AND m.operator_id = p.id)
     """
 
-  /// What `member` would return, without a change.
+  /// Returns the rows that `member` would return, and changes nothing.
   static let memberPlan: SQL = """
     WITH found AS (
       SELECT id, name FROM operators WHERE lower(email) = lower($3)

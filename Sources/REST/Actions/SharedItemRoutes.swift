@@ -12,7 +12,7 @@ struct SharedItemRoutes: Sendable {
   let one: StaticString
   let list: StaticString
   let shape: RowShape
-  /// What a problem calls several of them.
+  /// The plural in the text of a problem, such as “macros”.
   let noun: String
 
   /// The table `macros` refuses a longer name.

@@ -68,7 +68,7 @@ enum MemberTexts {
     Team.capacity | Open conversations of a member at most; null: as the workspace. | null
     Team.name | The name. | Billing
     Team.available | A member is there and takes new conversations. | true
-    Team.waiting | Conversations that wait for it. | 2
+    Team.waiting | Conversations that wait for the team. | 2
     TeamMember.name | The name. | Mika Sato
     assignee | The operator who has it. |
     at | When it was stored (UTC). |
@@ -226,7 +226,7 @@ enum MemberTexts {
     operators | A row for each operator. |
     operators_available | Whether an operator is available. | true
     options | The choices of a field. | Bikes
-    overflow_after_minutes | Wait after which it is for everyone if no member is there. | 10
+    overflow_after_minutes | Wait until any operator may take it if no member is there. | 10
     overlap_hours | Hours for which the others are still accepted. | 24
     passkeys | The passkeys. |
     password | Whether a password is set, and by whom. |

@@ -159,7 +159,7 @@ enum OperationTexts {
     the operator.
     """,
     "delete_admin_teams_id": """
-    Removes the team. Conversations that wait for it are then for every operator.
+    Removes the team. Its waiting conversations return to the queue of the workspace.
     """,
     "get_admin_tags": "Each tag with its colour and the number of its conversations.",
     "put_admin_tags_name": "Creates a tag, or changes the colour of an existing one.",
