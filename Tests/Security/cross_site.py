@@ -69,8 +69,8 @@ for method, path, operation in gateway.operations:
         origin = headers.get("Origin")
         if is_widget and origin == own:
             continue  # the page that the workspace lists
-        if not headers and path.startswith(("/api/v1/auth/login", "/api/v1/auth/provider")):
-            continue  # a login needs no cookie: without an Origin it is that of a program
+        if not headers and path.startswith(("/api/v1/auth/login", "/api/v1/auth/provider", "/api/v1/auth/setup")):
+            continue  # a login or the setup needs no cookie: without an Origin it is that of a program
         for kind, content in TYPES.items() if method in WRITES else [("", None)]:
             body = (example["body"] or {}) if method in WRITES else None
             sent = headers | cookie | ({"Content-Type": content} if content else {})
