@@ -120,7 +120,7 @@ class AnsweringRun(Run):
         self.promise(
             f"{way.__doc__}, then words and Enter, {'before any answer' if isLate else 'at once'}: a reply, and nothing else",
             row["status"] == "active" and row["last_message"]["preview"] == WORDS
-            and page.locator(".sheet").is_hidden() and self.mika.text.input_value() == "",
+            and page.locator(".sheet:visible").count() == 0 and self.mika.text.input_value() == "",
         )
 
     def conversation(self) -> dict:

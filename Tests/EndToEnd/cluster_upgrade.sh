@@ -194,16 +194,30 @@ fill() {
 }
 is_untouched() { diff <(printf '%s\n' "$1") <(files); }
 
-# fills METHOD WORDS MEBIBYTES: as soon as it has said the words, the disk has only so much room left.
+# The programs of the newer version, of which one waits until the disk is full.
+held=$work/held
+# hold PROGRAM
+hold() {
+  rm -rf "$held"
+  mkdir -m 755 "$held"
+  ln --symbolic "$bin"/* "$held"
+  rm "$held/$1"
+  printf '#!/bin/sh\nuntil [ -e "%s" ]; do sleep 0.1; done\nexec "%s" "$@"\n' "$held/full" "$bin/$1" >"$held/$1"
+  chmod 755 "$held/$1"
+}
+
+# fills METHOD WORDS PROGRAM MEBIBYTES: it says the words, and its program begins when the disk has only so much room left.
 fills() {
-  local method=$1 words=$2 room=$3 status=0 said=$work/full.$1.$3
-  "$chirrup" cluster upgrade --to-bin "$bin" "${place[@]}" --method "$method" --yes >"$said" 2>&1 &
+  local method=$1 words=$2 room=$4 status=0 said=$work/full.$1.$4
+  hold "$3"
+  "$chirrup" cluster upgrade --to-bin "$held" "${place[@]}" --method "$method" --yes >"$said" 2>&1 &
   pid=$!
   pids+=("$pid")
   check "$method, “$words”: it begins with enough room" await 60 "the words" \
     grep --quiet --fixed-strings "$words" "$said"
   # Something else fills the disk.
   fill "$room"
+  : >"$held/full"
   wait "$pid" || status=$?
   check "... and ends when the disk is full" test $status = 1
   check "... saying so" grep --quiet --fixed-strings 'No space left on device' "$said"
@@ -227,8 +241,8 @@ for method in pg_upgrade dump; do
   check "... and nothing was written" is_untouched "$untouched"
   rm "$small/filler"
   # In initdb, and in what follows it.
-  fills "$method" "reading the cluster of PostgreSQL $old" 16
-  fills "$method" "running ${method/dump/pg_restore}" 1
+  fills "$method" "reading the cluster of PostgreSQL $old" initdb 16
+  fills "$method" "running ${method/dump/pg_restore}" "${method/dump/pg_restore}" 1
 done
 check "with room again, the upgrade is completed" exits 0 'the cluster was upgraded' upgrade --yes
 start_on "$bin"

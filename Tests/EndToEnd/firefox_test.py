@@ -214,8 +214,8 @@ class Run:
         firefox.type(ESCAPE)
         firefox.until("!document.querySelector('#terms').open")
         self.promise("a modal dialog of the page opens it, and remains below it")
-        name = firefox.value(f"{launcher}.ariaLabel ?? {launcher}.getAttribute('aria-label')")
-        self.promise(f"the launcher has a name: {name}", name == EN["open"])
+        firefox.until(f"({launcher}.ariaLabel ?? {launcher}.getAttribute('aria-label')) === {json.dumps(EN['open'])}")
+        self.promise(f"the launcher has a name again: {EN['open']}")
         server.shutdown()
 
 

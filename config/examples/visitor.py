@@ -47,7 +47,7 @@ class Visitor:
     async def connection(self):
         """Serves one connection. Returns its close code."""
         try:
-            self.token = self.token or await asyncio.to_thread(self.renew)
+            self.token = self.token or await self.renew()
             async with connect(self.base.replace("http", "ws", 1) + "/api/v1/ws", subprotocols=["chirrup.v1"],
                                ping_interval=None) as self.socket:
                 await self.say(type="hello", ref="hello", token=self.token, subscribe=[self.place()])
@@ -61,18 +61,22 @@ class Visitor:
             status = getattr(error, "code", None)  # of the request for a token
             return 4300 if status and status < 500 and status != 429 else 4102
 
-    def renew(self):
+    async def renew(self):
         """A new token, for the same visitor and conversation while the refresh secret is valid."""
         wanted = {"workspace": self.workspace, "refresh": self.state["refresh"], "session": self.state["session"]}
-        request = urllib.request.Request(self.base + "/api/v1/widget/token", json.dumps(wanted).encode(),
-                                         {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            given = json.load(answer)
+        given = await asyncio.to_thread(self.request_token, wanted)
         if given["session"] != self.state["session"]:
             self.state |= {"epoch": None, "seq": 0}
         self.state |= {"refresh": given["refresh"], "session": given["session"]}
         self.changed()
         return given["token"]
+
+    def request_token(self, wanted):
+        """Runs in a thread of its own, so it does not use `state`."""
+        request = urllib.request.Request(self.base + "/api/v1/widget/token", json.dumps(wanted).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)
 
     def place(self):
         return {"session": self.state["session"], "after": self.state["seq"], "epoch": self.state["epoch"]}
