@@ -153,6 +153,10 @@ static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
 };
 
+static const unsigned char watch_visitors[] = {
+#embed "sql/20270315_watch_visitors.sql"
+};
+
 static const unsigned char seal_secrets[] = {
 #embed "sql/20261222_seal_secrets.sql"
 };
@@ -198,6 +202,7 @@ static const chirrup_migration table[] = {
   {"20270220_close_resting", close_resting, sizeof close_resting},
   {"20270301_teams", teams, sizeof teams},
   {"20270305_macros", macros, sizeof macros},
+  {"20270315_watch_visitors", watch_visitors, sizeof watch_visitors},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

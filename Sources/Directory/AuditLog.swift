@@ -22,6 +22,18 @@ public enum AuditLog {
       """, [.uuid(workspace), last.map { .int($0) } ?? .null, .int(Int64(limit))])
   }
 
+  /// A conversation that an operator has begun with somebody on the site.
+  public static func noteConversation(
+    _ session: Identifier, by actor: AuditActor
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
+        VALUES ($1::uuid, $2::uuid, $3::text, 'conversation.created', $4::uuid)
+        """, actor.parameters + [.uuid(session)]))
+  }
+
   /// A login that was refused for a wrong password or code. Nobody is known to have done it, so the
   /// account is the target.
   ///

@@ -15,6 +15,7 @@ extension WorkspaceSettings {
     case .retention: retention.value
     case .security: security.value
     case .routing: routing.value
+    case .watching: watching.value
     }
   }
 }
@@ -111,4 +112,8 @@ extension WorkspaceSettings.Rating {
 
 extension WorkspaceSettings.Security {
   var value: JSONValue { .object(["require_second_factor": .bool(requiresSecondFactor)]) }
+}
+
+extension WorkspaceSettings.Watching {
+  var value: JSONValue { .object(["enabled": .bool(isEnabled)]) }
 }

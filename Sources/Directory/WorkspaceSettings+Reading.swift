@@ -24,6 +24,7 @@ extension WorkspaceSettings {
     case .retention: retention = Retention(&reader)
     case .security: security = Security(&reader)
     case .routing: routing = Routing(&reader)
+    case .watching: watching = Watching(&reader)
     }
     return reader.fault
   }
@@ -165,6 +166,12 @@ extension WorkspaceSettings.Routing {
 extension WorkspaceSettings.Security {
   init(_ reader: inout SettingReader) {
     requiresSecondFactor = reader.bool("require_second_factor", requiresSecondFactor)
+  }
+}
+
+extension WorkspaceSettings.Watching {
+  init(_ reader: inout SettingReader) {
+    isEnabled = reader.bool("enabled", isEnabled)
   }
 }
 

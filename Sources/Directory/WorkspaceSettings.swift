@@ -16,6 +16,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
   public var retention = Retention()
   public var security = Security()
   public var routing = Routing()
+  public var watching = Watching()
 
   public init() {}
 
@@ -23,7 +24,8 @@ public struct WorkspaceSettings: Sendable, Equatable {
     case widget, hours
     case greetingMessage = "greeting_message"
     case awayMessage = "away_message"
-    case prechat, offline, queue, rating, retention, security, routing
+    case prechat, offline, queue, rating, retention, security, routing,
+      watching
   }
 
   /// The appearance of the widget.
@@ -149,6 +151,12 @@ public struct WorkspaceSettings: Sendable, Equatable {
       let rest = page[scheme.upperBound...]
       return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
     }
+  }
+
+  /// Operators see who is on the site, and the widget shows proactive messages. Off by default:
+  /// pages send more than a chat needs.
+  public struct Watching: Sendable, Equatable {
+    public var isEnabled = false
   }
 
   public struct Rating: Sendable, Equatable {

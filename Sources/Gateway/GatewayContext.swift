@@ -99,7 +99,7 @@ final class GatewayContext: Sendable {
     let queueJob = QueueJob(
       services: services, settings: api.cachedSettings, mailboxes: mailboxes,
       log: apiOptions.report)
-    jobs = BackgroundJobs([botJob, queueJob], executors: executors)
+    jobs = BackgroundJobs([botJob, queueJob, WatchJob(api.watched, peers)], executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)

@@ -6,7 +6,7 @@ extension SettingKey {
     switch self {
     // Read again for new connections.
     case .tlsCertificates, .tlsKeys, .tlsHSTSSeconds, .trustedProxies, .proxyProtocol,
-      .allowedHosts, .allowedOrigins, .requireOrigin:
+      .countryHeader, .allowedHosts, .allowedOrigins, .requireOrigin:
       true
     // Each connection to the database is replaced when it is idle.
     case .databaseURL: true

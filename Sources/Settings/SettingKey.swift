@@ -49,6 +49,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case exemptAddresses = "limits.exempt_addresses"
   case trustedProxies = "trusted_proxies"
   case proxyProtocol = "proxy_protocol"
+  case countryHeader = "country_header"
   case allowedHosts = "allowed_hosts"
   case visitorTokenSeconds = "tokens.visitor_seconds"
   case operatorTokenSeconds = "tokens.operator_seconds"
@@ -145,6 +146,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
       "* or up to 64 origins such as https://example.com or http://localhost:3000"
     case .trustedProxies, .exemptAddresses:
       "none, or up to 64 addresses or ranges such as 10.0.0.0/8 or 2001:db8::/32"
+    case .countryHeader: "the name of a header field, such as CF-IPCountry"
     case .credentialsKey: "up to 8 random texts of 32 to 256 characters, the newest first"
     case .maintenanceWindow:
       "two different times and the name of a time zone, such as 02:00-05:00 Europe/Berlin or "

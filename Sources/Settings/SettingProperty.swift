@@ -52,6 +52,7 @@ extension SettingKey {
     case .logAccess: SettingProperty(\.log.access)
     case .trustedProxies: SettingProperty(\.trustedProxies)
     case .proxyProtocol: SettingProperty(\.proxyProtocol)
+    case .countryHeader: SettingProperty(\.countryHeader)
     case .allowedHosts: SettingProperty(\.allowedHosts)
     case .visitorTokenSeconds: SettingProperty(\.tokens.visitorSeconds)
     case .operatorTokenSeconds: SettingProperty(\.tokens.operatorSeconds)

@@ -59,6 +59,7 @@ extension Settings {
     readLimits(&check)
     check.list(.trustedProxies, into: &trustedProxies, none: "none") { parseRange($0) }
     check.value(.proxyProtocol, into: &proxyProtocol) { parseBoolean($0) }
+    check.optional(.countryHeader, into: &countryHeader) { parseFieldName($0) }
     check.list(.allowedHosts, into: &allowedHosts) { parseHost($0) }
     check.number(.visitorTokenSeconds, into: &tokens.visitorSeconds)
     check.number(.operatorTokenSeconds, into: &tokens.operatorSeconds)

@@ -36,6 +36,9 @@ public struct Settings: Sendable, Equatable {
   public var trustedProxies: [String] = []
   /// Whether connections of trusted proxies begin with a PROXY header, version 2.
   public var proxyProtocol = false
+  /// The header field in which trusted proxies send the visitor's country, as two letters (ISO
+  /// 3166-1). Nil: the country is guessed from Accept-Language.
+  public var countryHeader: String?
   /// Host names under which browsers may reach the gateway, besides that of `publicURL`. `*` is
   /// any.
   public var allowedHosts: [String] = []

@@ -31,6 +31,13 @@ func parseHost(_ text: String) -> String? {
   text == "*" || isAuthority(Substring(text)) && !text.contains(":") ? text.lowercased() : nil
 }
 
+/// The name of a header field (RFC 9110 §5.1).
+func parseFieldName(_ text: String) -> String? {
+  (1...64).contains(text.utf8.count)
+    && text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "-_".utf8.contains($0) }
+    ? text : nil
+}
+
 /// A key: 32 to 256 bytes, at least 8 of them different, since keys are random.
 func parseKeyText(_ text: String) -> String? {
   (32...256).contains(text.utf8.count) && Set(text.utf8).count >= 8 ? text : nil

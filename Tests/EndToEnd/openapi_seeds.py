@@ -94,11 +94,25 @@ def trace_of(connection):
     raise SystemExit("the traces of an earlier run did not end within a minute")
 
 
+def watched(beacon):
+    """Returns the id of a browser on the site. The list has it after some seconds."""
+    for _ in range(40):
+        ask("POST", "/api/v1/widget/visit", beacon)
+        found = ask("GET", f"{live}/visitors?q=" + beacon["visit"]["campaign"], None, owner)["visitors"]
+        if found:
+            return found[0]["id"]
+        time.sleep(0.5)
+    raise SystemExit("a visitor on the site was not listed within 20 s")
+
+
 ask(
     "PATCH",
     admin + "/settings",
     {
-        "settings": {"queue": {"capacity": 1000}, "offline": {"enabled": True, "text": "Write to us"}},
+        "settings": {
+            "queue": {"capacity": 1000}, "offline": {"enabled": True, "text": "Write to us"},
+            "watching": {"enabled": True},
+        },
         "allowed_origins": None,
     },
     owner,
@@ -129,6 +143,14 @@ tagging = [{"type": "add_tags", "tags": ["kept"]}]
 macros = [
     made("/macros", {"name": f"M{i} {waiting[0]}", "actions": tagging, "is_shared": True}, "macro") for i in range(2)
 ]
+proactive = {"name": "Checkout", "body": "A question?", "conditions": {"path": "/checkout*"}}
+proactives = [made("/proactive-messages", proactive, "proactive_message") for _ in range(2)]
+# A tab that is hidden sends no heartbeats, so its visitor stays for the whole run.
+beacon = {
+    "workspace": workspace, "secret": f"seed-of-a-browser-{waiting[0]}", "tab": "a", "state": "away",
+    "visit": {"campaign": waiting[0], "trail": [{"page": "https://shop.example/", "title": "Shop", "age": 1}]},
+}
+watcher = watched(beacon)
 intent = {"keyword": "hello", "match_kind": "contains", "replies": [{"text": "Hello"}]}
 reply = {"object_type": "text", "payload": {"text": "Hello"}}
 credential = {"name": "default", "secret": "s3cret"}
@@ -229,6 +251,12 @@ examples = {
     f"PATCH {admin}/macros/{{id}}": of(id=macros[0], body={"actions": tagging}),
     f"POST {admin}/macros/{{id}}/run": of(id=macros[0], body={"ids": [waiting[4]]}),
     f"DELETE {admin}/macros/{{id}}": of(id=macros[1]),
+    f"GET {live}/visitors": of(q="shop", limit=2),
+    f"GET {live}/visitors/{{id}}": of(id=watcher),
+    f"POST {live}/visitors/{{id}}/conversation": of(id=watcher, body={"body": "Can I help you?"}),
+    f"POST {admin}/proactive-messages": of(body=proactive),
+    f"PATCH {admin}/proactive-messages/{{id}}": of(id=proactives[0], body={"is_enabled": True}),
+    f"DELETE {admin}/proactive-messages/{{id}}": of(id=proactives[1]),
     f"POST {live}/bulk": of(body={"ids": [waiting[4], waiting[5]], "actions": tagging}),
     f"POST {admin}/webhooks": of(body=hook),
     f"GET {admin}/webhooks/{{id}}": of(id=webhooks[0]),
@@ -241,6 +269,7 @@ examples = {
     f"DELETE {admin}/webhooks/{{id}}": of(id=webhooks[1]),
     "GET /api/v1/widget/config": of(workspace=workspace),
     "POST /api/v1/widget/token": of(body={"workspace": workspace}),
+    "POST /api/v1/widget/visit": of(body=beacon),
     "PUT /api/v1/widget/profile": of(body={"name": "Ada", "attributes": {"plan": "pro"}}),
     "POST /api/v1/widget/offline": of(body=left),
     "PUT /api/v1/widget/sessions/{id}/rating": of(id=visits[3]["session"], body={"rating": 5, "comment": "kind"}),

@@ -22,7 +22,7 @@ import Tokens
     "POST /api/v1/auth/login/passkey", "POST /api/v1/auth/login/passkey/options",
     "GET /api/v1/auth/provider", "POST /api/v1/auth/provider/begin",
     "POST /api/v1/auth/provider/finish", "POST /api/v1/auth/logout",
-    "GET /api/v1/openapi.json",
+    "GET /api/v1/openapi.json", "POST /api/v1/widget/visit",
   ]
 
   /// Routes with which agents write other things than conversations and visitors.

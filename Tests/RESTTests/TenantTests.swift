@@ -56,6 +56,9 @@ import Tokens
     "PUT /api/v1/admin/intents/{name}": #"{"keyword":"x","is_enabled":false}"#,
     "POST /api/v1/admin/rich-menus": #"{"name":"x","status":"published"}"#,
     "PATCH /api/v1/admin/rich-menus/{id}": #"{"status":"inactive"}"#,
+    "POST /api/v1/admin/live-chat/visitors/{id}/conversation": #"{"body":"x"}"#,
+    "POST /api/v1/admin/proactive-messages": #"{"name":"x","body":"x"}"#,
+    "PATCH /api/v1/admin/proactive-messages/{id}": #"{"name":"x"}"#,
     "POST /api/v1/admin/webhooks": #"{"url":"https://hooks.example.com/x"}"#,
     "PATCH /api/v1/admin/webhooks/{id}": #"{"is_enabled":false}"#,
     "PUT /api/v1/widget/sessions/{id}/rating": #"{"rating":1}"#,
@@ -190,6 +193,8 @@ import Tokens
     let macro = try await made(
       "POST", "macros",
       #"{"name":"x","is_shared":true,"actions":[{"type":"note","text":"\#(mark)"}]}"#, "macro.id")
+    let proactive = try await made(
+      "POST", "proactive-messages", #"{"name":"x","body":"\#(mark)"}"#, "proactive_message.id")
     let webhook = try await made(
       "POST", "webhooks", #"{"url":"https://hooks.example.com/\#(mark)"}"#, "webhook.id")
     let delivery = try await made("POST", "webhooks/\(webhook)/test", "{}", "delivery.id")
@@ -214,7 +219,7 @@ import Tokens
       objects: [
         "conversations": "\(session)", "sessions": "\(session)", "visitors": visitor,
         "members": member, "teams": team, "api-keys": key, "identity-secrets": identity,
-        "rich-menus": menu, "webhooks": webhook, "macros": macro,
+        "rich-menus": menu, "proactive-messages": proactive, "webhooks": webhook, "macros": macro,
         // Any id: no gateway runs here, see ConnectionListTests.
         "connections": "\(passkey)", "connection-traces": "\(passkey)",
         "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",

@@ -83,6 +83,7 @@ import Testing
     values.log.access = true
     values.trustedProxies = ["10.0.0.0/8"]
     values.proxyProtocol = true
+    values.countryHeader = "X-Country"
     values.allowedHosts = ["a.test"]
     values.tokens.visitorSeconds = 61
     values.tokens.operatorSeconds = 61

@@ -169,6 +169,7 @@ import Testing
         exempt_addresses: none
       trusted_proxies: [10.0.0.0/8, "2001:db8::1"]
       proxy_protocol: true
+      country_header: CF-IPCountry
       allowed_hosts: [Chat.internal, gateway]
       tokens: {visitor_seconds: 60, operator_seconds: 86400}
       credentials_key: [0123456789abcdefghijklmnopqrstuv, ABCDEFGHabcdefghABCDEFGHabcdefgh]
@@ -254,6 +255,7 @@ import Testing
     expected.limits.exemptAddresses = []
     expected.trustedProxies = ["10.0.0.0/8", "2001:db8::1"]
     expected.proxyProtocol = true
+    expected.countryHeader = "CF-IPCountry"
     expected.allowedHosts = ["chat.internal", "gateway"]
     expected.requireOrigin = true
     expected.tokens.visitorSeconds = 60
@@ -311,6 +313,7 @@ import Testing
       "CHIRRUP_LIMITS_EXEMPT_ADDRESSES": "none",
       "CHIRRUP_TRUSTED_PROXIES": "10.0.0.0/8,2001:db8::1",
       "CHIRRUP_PROXY_PROTOCOL": "true",
+      "CHIRRUP_COUNTRY_HEADER": "CF-IPCountry",
       "CHIRRUP_ALLOWED_HOSTS": "chat.internal, gateway",
       "CHIRRUP_REQUIRE_ORIGIN": "yes",
       "CHIRRUP_TOKENS_VISITOR_SECONDS": "60",

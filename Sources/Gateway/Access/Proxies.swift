@@ -8,6 +8,8 @@ import Wire
 struct Proxies: Sendable {
   private let trusted: [AddressRange]
   private let expectsHeader: Bool
+  /// The field with the visitor's country, in lower case; nil: there is none.
+  private let countryField: String?
 
   /// Addresses of X-Forwarded-For that are examined, from the right.
   static let hopsMax = 32
@@ -15,6 +17,7 @@ struct Proxies: Sendable {
   init(_ settings: Settings) {
     trusted = settings.trustedProxies.compactMap { AddressRange($0) }
     expectsHeader = settings.proxyProtocol
+    countryField = settings.countryHeader?.lowercased()
   }
 
   func contains(_ address: IPAddress) -> Bool { trusted.contains(address) }
@@ -43,6 +46,12 @@ struct Proxies: Sendable {
   func isSecure(_ peer: IPAddress, _ head: RequestHead) -> Bool {
     contains(peer)
       && head.fields.list(of: "x-forwarded-proto").last?.equalsIgnoringASCIICase("https") == true
+  }
+
+  /// The country that a trusted proxy has sent; nil: none, or the peer is no trusted proxy.
+  func country(_ peer: IPAddress, _ head: RequestHead) -> String? {
+    guard let countryField, contains(peer) else { return nil }
+    return head.fields.all.last { $0.name.equalsIgnoringASCIICase(countryField) }?.value
   }
 
   /// An address as proxies write it: alone, in brackets, or with a port.

@@ -177,7 +177,8 @@ struct HTTPServer {
       peer: client.limitKey.description, now: turn.wall,
       isSecure: sockets[socket].isSecure || rules.proxies.isSecure(peer, head)
         || context.settings.publicURL?.hasPrefix("https://") ?? false,
-      isExempt: context.admission.isExempt(client))
+      isExempt: context.admission.isExempt(client),
+      trustedCountry: rules.proxies.country(peer, head))
     let context = context
     let loop = loop
     let began = turn.now

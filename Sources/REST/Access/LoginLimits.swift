@@ -26,6 +26,8 @@ struct LoginLimits: ~Copyable, Sendable {
   private let byAddress: RateLimiter
   private let byAccount: RateLimiter
   private let byStrangers: RateLimiter
+  /// Codes of the first setup.
+  let setupTries: RateLimiter
   /// Limits the log's lines about refused attempts.
   let refusals = LastSeen()
 
@@ -33,6 +35,7 @@ struct LoginLimits: ~Copyable, Sendable {
     byAddress = RateLimiter(rates.loginsByAddress, limit: "address")
     byAccount = RateLimiter(rates.loginsByAccount, limit: "account")
     byStrangers = RateLimiter(rates.loginsByStrangers, limit: "account")
+    setupTries = RateLimiter(rates.setupTries, limit: "address")
   }
 
   /// Counts the attempt as a failure; throws 429 if it exceeds a limit.

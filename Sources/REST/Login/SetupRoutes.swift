@@ -12,12 +12,12 @@ struct SetupRoutes: RouteGroup {
   func create(_ request: APIRequest) async throws(Problem) -> APIResponse {
     try api.origins.checkNotForeignPage(request)
     // Counted before the check, and uncounted if the code is right.
-    try api.setupTries.take(request.peer, request.now)
+    try api.logins.setupTries.take(request.peer, request.now)
     guard try await api.database.run(FirstOwner.isMissing) else { throw .alreadySetUp }
     let object = try request.jsonObject()
     let code = try object.requiredString("code", bytesMax: SetupCode.byteCountMax)
     switch SetupCode.check(code, api.options.secrets, now: request.now) {
-    case .valid: api.setupTries.giveBack(request.peer)
+    case .valid: api.logins.setupTries.giveBack(request.peer)
     case .expired: throw .setupCodeExpired
     case .unknown:
       api.note("setup.refused", isRefusal: true, request)

@@ -18,12 +18,17 @@ enum Examples {
     {"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"],
      "actions":[{"type":"add_tags","tags":["spam"]},{"type":"close"}]}
     """#,
+    "Beacon": #"""
+    {"workspace":"pk_5f1c9a","secret":"q8Zt1vXcq8Zt1vXcq8Zt1v","tab":"t1","state":"here",
+     "visit":{"age":42,"trail":[{"page":"https://example.com/","title":"Shop","age":42}]}}
+    """#,
     "Close": #"{"reason":"Solved"}"#,
     "ConversationPatch": #"{"title":"Brake hose for a cargo bike"}"#,
     "ConversationTags": #"{"tags":["billing","cargo bike"]}"#,
     "CredentialChange": #"{"name":"default","secret":"s3cret"}"#,
     "CurrentPassword": #"{"current":"a sentence of my own"}"#,
     "Disconnection": #"{"reason":"A test of the client"}"#,
+    "FirstWords": #"{"body":"Can I help you with the brakes?"}"#,
     "IdentityProviderChange": #"""
     {"enabled":true,"label":"Tidewater login","issuer":"https://login.example.com",
      "client_id":"chirrup","client_secret":"s3cret","groups_claim":"groups",
@@ -64,6 +69,10 @@ enum Examples {
      "clientDataJSON":"AQID","authenticatorData":"AQID","publicKey":"AQID",
      "publicKeyAlgorithm":-7,"transports":["internal"]}}}
     """#,
+    "NewProactiveMessage": #"""
+    {"name":"Checkout","body":"Is a question holding you up? Just write.","is_enabled":true,
+     "conditions":{"path":"/checkout*","seconds":30}}
+    """#,
     "NewTeam": #"{"name":"Billing","assign":"round_robin","languages":["de","en"]}"#,
     "NewWebhook": #"""
     {"url":"https://hooks.example.com/chirrup","events":["message.created"]}
@@ -83,6 +92,7 @@ enum Examples {
     """#,
     "PasskeyLoginBegin": "{}",
     "PasswordChange": #"{"current":"a former sentence","new":"a sentence of my own"}"#,
+    "ProactiveMessagePatch": #"{"is_enabled":false}"#,
     "ProviderAnswer": #"{"state":"q8Zt1vXc","code":"0c7f5a"}"#,
     "ProviderBegin": #"{"workspace":"Tidewater Cycles"}"#,
     "Rating": #"{"rating":5,"comment":"Quick and kind."}"#,

@@ -56,10 +56,12 @@ enum MemberTexts {
     actor_id | The id of the author. |
     actor_name | The author's name at that time. | Mika Sato
     address | The IP address. | 203.0.113.7
+    age | Seconds since then. | 42
     allowed_origins | Origins of sites that may embed the widget. | https://www.example.com
     alt_text | The text for clients that show none of the rest. | Choose a size
     always | Open at any time. |
     amount |  | 1200
+    answered | Conversations that began with it. | 3
     api_key | The key without its secret. |
     api_keys | The keys. |
     app | An authenticator app is set up. |
@@ -74,17 +76,20 @@ enum MemberTexts {
     at | When it was stored (UTC). |
     attempts | Requests so far. | 1
     attributes | What the host site knows of the visitor. | {"plan":"pro"}
+    audience | `new` and `returning` are first and later visits. | anybody
     audit_log | The changes. |
     authenticatorData | As the authenticator returned it, in base64url. |
     available | Takes new conversations. | true
     away_message | Sent outside business hours. |
     banned_at | When the visitor was blocked. | null
+    began_at | When the visit began. |
     body | The text in UTF-8. | Order 20418 left Rotterdam today.
     buttons | Buttons under the text. |
     by_hour |  | [[0,2,5],[1,0,3]]
     bytes | Bytes of the frame's payload. | 412
     bytes_in | Bytes received. | 20480
     bytes_out | Bytes sent. | 65536
+    campaign | The campaign that the first address of the visit names (utm_…). | spring
     capacity | Open conversations of an operator at most. | 5
     cards | The cards, side by side. |
     challenge | From the response of the step before. | eyJhbGciOi
@@ -100,10 +105,12 @@ enum MemberTexts {
     colour | As #rrggbb; null: the default. | #0b6e63
     comment | The visitor's words. | Quick and kind.
     comments | The ratings with comments. |
+    conditions | All of them must be met. |
     connection | The connection. |
     connections | The connections. |
     conversation | The conversation. |
     conversations | The conversations, or their number. | 3
+    country | Two letters (ISO 3166-1); a guess by the language unless a proxy sends it. | NL
     create_members | Unknown people become members. | true
     created_at | When it was created (UTC). |
     created_by | The operator who created it. |
@@ -123,8 +130,8 @@ enum MemberTexts {
     delivered_at | When the receiver accepted it. |
     deliveries | The deliveries. |
     delivery | The delivery. |
-    details | The changed members. | {"role":"agent"}
     detail |  | This conversation is closed; reopen it first.
+    details | The changed members. | {"role":"agent"}
     device | Browser and system. | Firefox on Linux
     disabled | May not log in. | false
     duration_ms | How long it has lasted, in ms. | 84000
@@ -174,6 +181,7 @@ enum MemberTexts {
     image_url | The address of an image. | https://www.example.com/hose.png
     intent | The intent. |
     intents | The intents. |
+    invitation | A conversation that an operator has begun with this browser. |
     is_enabled | Whether it is used. | true
     is_open | Whether it is within business hours. | true
     iss | The issuer in the provider's answer (RFC 9207). | https://login.example.com
@@ -182,7 +190,7 @@ enum MemberTexts {
     keyword | The words, or the regular expression. | opening hours
     kind | The kind. |
     label | The words on it. | Opening hours
-    language | A language tag; empty: any. | de
+    language | The browser's first language. | en-GB
     languages | The languages that it speaks; empty: all. | de
     last_error | Why the last attempt failed. | null
     last_message | The last message. | Order 20418 left Rotterdam today.
@@ -199,6 +207,7 @@ enum MemberTexts {
     match_kind | How the keyword is compared. |
     member | The member. |
     members | The members. |
+    may_show | False: another browser of the visitor, or this one, has shown the message. | true
     menu | The published menu. |
     message | The message. | Does the hose fit a long-tail frame?
     messages | The messages, or their number. | 18
@@ -211,14 +220,18 @@ enum MemberTexts {
     must_change_password |  | false
     n | The number of the line. | 1
     name | The name. | Ada Lovelace
+    needs_visit | The next beacon must contain `visit`. | false
     new | The new password. |
     new_session | Begin another conversation instead of continuing the last one. |
     next_attempt_at | When the next attempt is due. | null
     next_cursor |  | null
+    next_seconds | Seconds until the next heartbeat. | 10
+    now | The gateway's time. |
     object | The name of a reply object. | hours
     object_id | Its name. | hours
     object_type | The kind of content. |
     offline | The form that replaces the chat when nobody is there. |
+    once | Once a visitor. | true
     online | Has a connection now. | true
     opened_at | When it was opened. |
     opens_at | The next opening. | null
@@ -228,15 +241,20 @@ enum MemberTexts {
     options | The choices of a field. | Bikes
     overflow_after_minutes | Wait until any operator may take it if no member is there. | 10
     overlap_hours | Hours for which the others are still accepted. | 24
+    page | The address without its query, or what a page needs. |
+    page_at | When the page was opened. |
+    pages | Pages of this visit. | 4
     passkeys | The passkeys. |
     password | Whether a password is set, and by whom. |
     password_login | Members log in with a password or passkey, too. | true
-    page | The beginning of a path; empty: any. | /billing
+    path | Of the page; `*` stands for any text, empty for every page. | /checkout*
     payload | Buttons, cards and so on, beside the text. | {}
     pointer |  | /email
     position | The place in the order, or the side of the page. | 1
     prechat | The form before the chat. |
     preview | The last message; in settings: operators see what is typed. | Order 20418 left
+    proactive_message | The message. |
+    proactive_messages | The messages. |
     provider | The name of the other system. | line
     publicKeyAlgorithm |  | -7
     public_key | The workspace's public key. | pk_5f1c9a
@@ -253,6 +271,7 @@ enum MemberTexts {
     recovery_codes |  | 7mq2-x4kd-p9ra
     recovery_codes_left | Unused recovery codes. | 8
     redirect_uri |  | https://chat.example.com/console
+    referrer | The page before the first one. | https://www.example.org/
     refresh | The secret with which the visitor returns. It is replaced at each use. | q8Zt1vXc
     refused | Messages that were refused. |
     replies | The replies, in order. | {"text":"We are open from 9 to 17 on weekdays."}
@@ -272,12 +291,14 @@ enum MemberTexts {
     routing | Which team gets a new conversation. |
     rules | The rules, of which the first that matches counts. |
     scopes | The scopes. | conversations:read
+    scroll_percent | The part of the page that was scrolled through; 0: not needed. | 50
     second_factor | Has a second factor. | true
     seconds |  | 60
     seconds_max | The trace ends by itself after these seconds. | 600
     secret | The secret. | whsec_0c7f5a
     security | Rules for logins. |
     sender | The author. |
+    sender_name | The name above it; null: that of the workspace. | Mika
     seq | Its place in the conversation: 1, 2, 3, … without holes. | 18
     session | The id of the conversation. |
     session_count | Conversations that it follows. | 1
@@ -285,6 +306,7 @@ enum MemberTexts {
     settings | The settings. |
     shortcut | Operators type / and this word. | hours
     show_position | Visitors see their position in the queue. | true
+    shown | How often browsers have shown it. | 120
     signature | In base64url. |
     slow_ms | How long its socket has taken nothing, in ms. | null
     snippet | The text around the words found. | … the hose fits a long-tail frame …
@@ -294,6 +316,7 @@ enum MemberTexts {
     sync_error | Why the menu could not be sent to the channel. | null
     sync_status | Whether the menu was sent to the channel. |
     synced | The passkey is kept on several devices. | true
+    tab | A name of the tab, chosen by the page. | t1
     tag | The tag. |
     team | The team. |
     teams | The teams. |
@@ -310,6 +333,7 @@ enum MemberTexts {
     token | The token for the WebSocket. | eyJhbGciOi
     total | All that match the filters. |
     trace | The trace. |
+    trail | The pages of the visit, the oldest first, at most 20. |
     transports | How the authenticator is connected. | internal
     trust_second_factor | No second factor follows the provider's login. | false
     type | The kind. |
@@ -317,16 +341,24 @@ enum MemberTexts {
     uri |  | otpauth://totp/Chirrup:ada%40example.com?secret=JBSWY3DP
     url | The address. | https://hooks.example.com/chirrup
     userHandle | As the authenticator returned it, in base64url. |
+    user_agent | The browser. | Mozilla/5.0
     value | What a click sends or opens. | opening hours
+    visit | The visit so far: with each navigation, and when it is asked for. |
     visitor | The visitor. | Ada Lovelace
     visitor_id | The id of the visitor. |
     visitor_name | The visitor's name. | Ada Lovelace
     visitor_read_seq | The highest seq that the visitor has read. | 18
+    visitors | The visitors. |
+    visits | Visits of this browser, with this one. | 2
     wait_p50_ms | The median time in the queue, in ms. | 21000
     wait_p90_ms | Nine of ten waited less, in ms. | 64000
     waiting_count | Conversations in the queue. |
+    watching | Operators see who is on the site. |
     webhook | The webhook. |
     webhooks | The webhooks. |
+    when | The conditions. |
+    when_available | Only while an operator is available. | true
+    when_open | Only within business hours. | true
     widget | The look of the widget. |
     workspace | The workspace. | Tidewater Cycles
     Analytics.day |  | 2026-11-23
@@ -359,6 +391,8 @@ enum MemberTexts {
     RatingComment.visitor | The visitor's name. | Ada Lovelace
     Settings.name | The name. | Tidewater Cycles
     Settings.title | The first line. | Hello
+    Settings.page | The beginning of a path; empty: any. | /billing
+    Settings.language | A language tag; empty: any. | de
     WidgetConfig.title | The first line. | Hello
     WidgetConfig.name | The name. | Tidewater Cycles
     WidgetConfig.type | The kind of field. |

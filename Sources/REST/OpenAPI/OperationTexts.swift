@@ -8,6 +8,7 @@ enum OperationTexts {
     .merging(connections) { first, _ in first }
     .merging(login) { first, _ in first }
     .merging(widget) { first, _ in first }
+    .merging(watching) { first, _ in first }
 
   private static let conversations: [String: String] = [
     "get_admin_live_chat_conversations": """
@@ -299,6 +300,35 @@ enum OperationTexts {
     """,
   ]
 
+  private static let watching: [String: String] = [
+    "post_widget_visit": """
+    A beacon of a page whose snippet has `data-watch`: which page is open, and whether its tab is \
+    hidden. It is kept in memory; the body is JSON of any declared type, so that a browser needs \
+    no preflight and can send it while the page is closed. `enabled` is false unless the workspace \
+    watches visitors: then send none. `invitation` names a conversation that an operator has begun.
+    """,
+    "get_admin_live_chat_visitors": """
+    Browsers that have a page of the site open, the newest visit first, of all gateways. Ids are \
+    those of browsers; `visitor_id` is that of the visitor, once the chat was opened.
+    """,
+    "get_admin_live_chat_visitors_id": "The last 20 pages, the oldest first.",
+    "post_admin_live_chat_visitors_id_conversation": """
+    The visitor sees the message within a heartbeat of the page, at most two minutes. A visitor \
+    with an open conversation gets it there. 404: the visitor has left.
+    """,
+    "get_admin_proactive_messages": """
+    Messages that the widget shows by itself, with how often each was shown and how many \
+    conversations began with it.
+    """,
+    "post_admin_proactive_messages": """
+    Adds a message, disabled unless `is_enabled` is true. All of its conditions must be met.
+    """,
+    "patch_admin_proactive_messages_id": """
+    Changes the members that are sent. `conditions` are replaced as a whole.
+    """,
+    "delete_admin_proactive_messages_id": "Pages show it no more within seconds.",
+  ]
+
   /// Parameters of queries, by name, unless their schema has a description.
   static let parameters: [String: String] = [
     "address": "The beginning of an IP address.",
@@ -355,6 +385,7 @@ enum OperationTexts {
     "macros": "The id of the macro.",
     "members": "The id of the member.",
     "passkeys": "The id of the passkey.",
+    "proactive-messages": "The id of the proactive message.",
     "reply-objects": "The name of the reply object.",
     "rich-menus": "The id of the menu.",
     "sessions": "The id of the conversation, or of the login.",

@@ -23,6 +23,7 @@ extension Schema {
       "routing": object([
         "rules": array(of: object(["page": text, "language": text, "team": text]))
       ]),
+      "watching": object(["enabled": bool]),
     ]),
     "allowed_origins": array(of: text).orNull, "public_key": text, "workspace": named,
     "limits": array(
@@ -83,6 +84,11 @@ extension Schema {
       "security": closed(optional: [
         "require_second_factor": bool.described(
           "Members without a second factor must set one up at their next login.")
+      ]),
+      "watching": closed(optional: [
+        "enabled": bool.described(
+          "Pages whose snippet has data-watch send which page is open, and proactive messages are "
+            + "shown.")
       ]),
     ]),
     "allowed_origins": array(

@@ -33,6 +33,11 @@ extension Schema {
       "refresh": string(0...APILimits.secretBytes), "session": id, "new_session": bool,
       "context": context, "identity": string(0...TokenAuthority.tokenBytesMax),
       "attributes": attributes, "team": chosenTeam,
+      "watcher": string(BeaconLimits.secretBytes).described(
+        "The secret of the browser's beacons (POST /widget/visit): operators then see the visitor "
+          + "among those on the site."),
+      "proactive": id.described(
+        "The proactive message to which the visitor replies: a conversation begins with it."),
     ]
   ).named("VisitorTokenRequest")
   static let visitorToken = object(

@@ -23,7 +23,6 @@ public final class API: Sendable {
   let idempotency: IdempotentWrites
   let passwords: PasswordHasher
   let logins: LoginLimits
-  let setupTries: RateLimiter
   let devices: KnownDevices
   let providers: ProviderThreads
   let widgetLimits: WidgetLimits
@@ -32,6 +31,8 @@ public final class API: Sendable {
   let callsInFlight = CallsInFlight()
   let traces = ConnectionTraces()
   let unreadableSecrets: UnreadableSecrets
+  /// The visitors of this moment. The gateway exchanges them with PostgreSQL.
+  public let watched: WatchedVisitors
   public let cachedSettings: CachedSettings
   /// A thread for work that would block a loop: compiling patterns, and matching them.
   public let patterns = JobThread(name: "patterns")
@@ -51,13 +52,13 @@ public final class API: Sendable {
       database: self.database, secrets: options.secrets, report: options.report)
     passwords = PasswordHasher(report: options.report)
     logins = LoginLimits(options.rates)
-    setupTries = RateLimiter(options.rates.setupTries, limit: "address")
     devices = KnownDevices(secrets: options.secrets, origins: origins)
     providers = ProviderThreads(ProviderClient(options.webhookGuard))
     widgetLimits = WidgetLimits(options.rates)
     requestLimits = RequestLimits(options.rates)
     expensiveCalls = ExpensiveCalls(runningMax: options.expensivePerWorkspace)
     unreadableSecrets = UnreadableSecrets(report: options.report)
+    watched = WatchedVisitors(database: database, report: options.report)
     cachedSettings = CachedSettings(database)
   }
 

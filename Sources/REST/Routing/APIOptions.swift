@@ -84,6 +84,12 @@ public struct APIOptions: Sendable {
     public var setupTries = Rate(burst: 10, perMinute: 6)
     public var widgetTokens = Rate(burst: 60, perMinute: 60)
     public var widgetConfigs = Rate(burst: 240, perMinute: 240)
+    /// Beacons of pages: many visitors may share an address.
+    public var beacons = Rate(burst: 600, perMinute: 600)
+    /// Five times the heartbeats of `WatchTable.beaconsPerSecond`, for navigations.
+    public var beaconsOfWorkspace = Rate(burst: 30_000, perMinute: 30_000)
+    /// Proactive messages that browsers of one workspace show.
+    public var showings = Rate(burst: 6_000, perMinute: 6_000)
     /// New visitors of one workspace.
     public var newVisitors = Rate(burst: 6_000, perMinute: 6_000)
     /// Requests with a login, see `RequestLimits`.

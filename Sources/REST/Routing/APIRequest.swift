@@ -19,11 +19,14 @@ public struct APIRequest: Sendable {
   /// The address stands for many clients (a proxy, this machine), so the widget's rate limits do
   /// not apply.
   public var isExempt: Bool
+  /// The visitor's country, as a trusted proxy has sent it; nil: none has.
+  public var trustedCountry: String?
 
   public init(
     method: String, path: String, query: String = "",
     headers: [(name: String, value: String)] = [], body: [UInt8] = [], peer: String,
-    now: WallTime, isSecure: Bool = false, isExempt: Bool = false
+    now: WallTime, isSecure: Bool = false, isExempt: Bool = false,
+    trustedCountry: String? = nil
   ) {
     self.method = method
     self.path = path
@@ -34,6 +37,7 @@ public struct APIRequest: Sendable {
     self.now = now
     self.isSecure = isSecure
     self.isExempt = isExempt
+    self.trustedCountry = trustedCountry
   }
 }
 

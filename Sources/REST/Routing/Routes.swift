@@ -187,7 +187,7 @@ extension API {
   static let routes: [Route] =
     widgetRoutes + loginRoutes + conversationRoutes + queueRoutes + actionRoutes + analyticsRoutes
     + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes
-    + visitorRoutes + webhookRoutes + [
+    + visitorRoutes + watchingRoutes + webhookRoutes + [
       Route(
         "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "Get this document",
         response: .object)

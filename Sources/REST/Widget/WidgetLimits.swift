@@ -4,14 +4,21 @@ struct WidgetLimits: ~Copyable, Sendable {
   let tokens: RateLimiter
   let configs: RateLimiter
   let newVisitors: RateLimiter
+  let beacons: RateLimiter
+  let beaconsOfWorkspace: RateLimiter
+  /// Each proactive message that a browser shows may add a row.
+  let showings: RateLimiter
 
   init(_ rates: APIOptions.Rates) {
     tokens = RateLimiter(rates.widgetTokens, limit: "address")
     configs = RateLimiter(rates.widgetConfigs, limit: "address")
     newVisitors = RateLimiter(rates.newVisitors, limit: "workspace")
+    beacons = RateLimiter(rates.beacons, limit: "address")
+    beaconsOfWorkspace = RateLimiter(rates.beaconsOfWorkspace, limit: "workspace")
+    showings = RateLimiter(rates.showings, limit: "workspace")
   }
 
-  /// The rate of configurations is no setting.
+  /// The rates of configurations and of beacons are no settings.
   func use(_ rates: APIOptions.Rates) {
     tokens.use(rates.widgetTokens)
     newVisitors.use(rates.newVisitors)

@@ -29,7 +29,10 @@ struct WidgetRoutes: RouteGroup {
     }
     let refresh = try object.string("refresh", bytesMax: APILimits.secretBytes)
     let wanted = try object.identifier("session")
-    let isNewWanted = try object.bool("new_session") ?? false
+    let proactive = try object.identifier("proactive")
+    let watcher = try object.watcherSecret("watcher")
+    // A reply to a proactive message begins a conversation whose first entry is that message.
+    let isNewWanted = try object.bool("new_session") ?? false || proactive != nil
     let opening = Visit.Opening(
       id: .random(at: request.now), context: try visitorContext(object),
       openMax: api.options.conversationsPerVisitor)
@@ -82,6 +85,7 @@ struct WidgetRoutes: RouteGroup {
       try await choose(rule, for: [visit.session.id], isRule: true, in: workspace.id)
     }
     try await choose(team, for: [visit.session.id], in: workspace.id)
+    try await note(visit, watcher, proactive, workspace.id)
     if visit.isNews || attributes != nil { api.sessions.changed(session: visit.session.id) }
     let isFresh = refresh != nil && visit.visitor.id != resumed?.visitor.id
     return try visitorToken(
@@ -106,6 +110,21 @@ struct WidgetRoutes: RouteGroup {
     guard !routing.rules.isEmpty, let context = JSONValue(context) else { return nil }
     return routing.team(
       page: context["page"]?.string ?? "", locale: context["locale"]?.string ?? "")
+  }
+
+  /// Links the visitor to the browser that is on the site, and writes the proactive message to
+  /// which the visitor replies.
+  private func note(
+    _ visit: Visit, _ watcher: String?, _ proactive: Identifier?, _ workspace: Identifier
+  ) async throws(Problem) {
+    if let watcher {
+      try await api.database.run(
+        WatchedVisitor.link(
+          Identifier(watcherWithHash: secretHash(watcher)), to: visit.visitor.id, in: workspace))
+    }
+    if let proactive {
+      try await ProactiveRoutes(api).append(proactive, to: visit.session.id, of: workspace)
+    }
   }
 
   private func next(_ secret: String, _ request: APIRequest) -> Visit.Refresh {

@@ -88,6 +88,11 @@ interface RoutingRule {
   team: string;
 }
 
+interface WatchingSettings {
+  /** Operators see who is on the site, and pages show proactive messages. */
+  enabled: boolean;
+}
+
 interface WorkspaceSettings {
   widget: WidgetSettings;
   hours: Hours;
@@ -100,6 +105,7 @@ interface WorkspaceSettings {
   retention: RetentionSettings;
   security: SecuritySettings;
   routing: { rules: RoutingRule[] };
+  watching: WatchingSettings;
 }
 
 interface SettingsAnswer {
@@ -601,7 +607,63 @@ interface CommentPage {
 type Query = Record<string, string | number | null | undefined>;
 
 /** The lists that come in pages, by the name under which an answer has them. */
+/** A browser that has a page of the site open. */
+interface PresentVisitor {
+  /** Of the browser. */
+  id: string;
+  /** null: the chat was never opened. */
+  visitor_id: string | null;
+  name: string;
+  state: 'here' | 'away';
+  page: string;
+  title: string;
+  page_at: string;
+  began_at: string;
+  pages: number;
+  visits: number;
+  referrer: string;
+  campaign: string;
+  country: string | null;
+  language: string;
+  user_agent: string;
+  session: string | null;
+  status: string | null;
+  /** Of one visitor only. */
+  trail?: { page: string; title: string; at: string }[];
+}
+
+interface PresentVisitors {
+  visitors: PresentVisitor[];
+  total: number;
+  enabled: boolean;
+  now: string;
+}
+
+interface ProactiveConditions {
+  path: string;
+  seconds: number;
+  scroll_percent: number;
+  /** `anybody`, `new` or `returning` */
+  audience: string;
+  when_open: boolean;
+  when_available: boolean;
+  once: boolean;
+  attributes: Record<string, string | number | boolean>;
+}
+
+interface ProactiveMessage {
+  id: string;
+  name: string;
+  body: string;
+  sender_name: string | null;
+  conditions: ProactiveConditions;
+  is_enabled: boolean;
+  shown: number;
+  answered: number;
+}
+
 interface Lists {
+  proactive_messages: ProactiveMessage;
   members: Member;
   teams: Team;
   api_keys: ApiKey;
@@ -635,6 +697,9 @@ interface Rest {
   get(path: 'reply-objects', query?: Query): Promise<ListPage<'reply_objects'>>;
   get(path: 'intents', query?: Query): Promise<ListPage<'intents'>>;
   get(path: 'macros', query?: Query): Promise<ListPage<'macros'>>;
+  get(path: 'live-chat/visitors', query: Query): Promise<PresentVisitors>;
+  get(path: `live-chat/visitors/${string}`): Promise<{ visitor: PresentVisitor }>;
+  get(path: 'proactive-messages', query?: Query): Promise<ListPage<'proactive_messages'>>;
   get(path: 'rich-menus', query?: Query): Promise<ListPage<'rich_menus'>>;
   get(path: 'webhooks', query?: Query): Promise<ListPage<'webhooks'>>;
   get(path: 'audit-log', query?: Query): Promise<ListPage<'audit_log'>>;
@@ -655,6 +720,10 @@ interface Rest {
   ): Promise<{ identity_secret: IdentitySecret; secret: string }>;
   post(path: 'intents', body: object): Promise<{ intent: Intent }>;
   post(path: 'macros', body: object): Promise<{ macro: Macro }>;
+  post(path: 'proactive-messages', body: object):
+    Promise<{ proactive_message: ProactiveMessage }>;
+  post(path: `live-chat/visitors/${string}/conversation`, body: object):
+    Promise<{ conversation: { id: string } }>;
   post(path: 'rich-menus', body: object): Promise<{ rich_menu: RichMenu }>;
   post(path: 'webhooks', body: object): Promise<{ webhook: Webhook }>;
   post(path: `members/${string}/reset-second-factor`): Promise<unknown>;
@@ -676,6 +745,8 @@ interface Rest {
   patch(path: `members/${string}`, body: object): Promise<{ member: Member }>;
   patch(path: `teams/${string}`, body: object): Promise<{ team: Team }>;
   patch(path: `macros/${string}`, body: object): Promise<{ macro: Macro }>;
+  patch(path: `proactive-messages/${string}`, body: object):
+    Promise<{ proactive_message: ProactiveMessage }>;
   patch(path: `rich-menus/${string}`, body: object): Promise<{ rich_menu: RichMenu }>;
   patch(path: `webhooks/${string}`, body: object): Promise<{ webhook: Webhook }>;
   remove(path: string): Promise<unknown>;

@@ -2,6 +2,7 @@
 declare const APP: string;
 declare const BUILD: string;
 declare const FORMS: string;
+declare const WATCH: string;
 declare const ICON: string;
 declare const LANGUAGES: Record<string, string>;
 declare const LAUNCHER_STYLES: string;

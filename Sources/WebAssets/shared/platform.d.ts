@@ -1,6 +1,7 @@
 /** Features of browsers that the library of TypeScript 4.8 does not describe. */
 
 interface Navigator {
+  readonly globalPrivacyControl?: boolean;
   readonly userActivation?: { readonly hasBeenActive: boolean };
 }
 

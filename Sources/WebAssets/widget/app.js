@@ -23,7 +23,10 @@ const FORMS_AGAIN = 15_000; // ms until the forms are loaded again after a failu
 /**
  * The settings of the page: attributes of the script, and later calls.
  * @typedef {{workspace: string, locale?: string, theme?: string, identity?: string,
- *   attributes?: Attributes, team?: string}} Given
+ *   attributes?: Attributes, team?: string, watcher?: string, teased?: number,
+ *   proactive?: {id: string, lead: Greeting}}} Given `watcher` is the secret of the browser's
+ *   beacons; `teased` counts messages beside the launcher that are in no log yet; `proactive` was
+ *   shown by itself, and stands before the first message
  */
 
 /** @typedef {import('./loader/page-api.js').Attributes} Attributes */

@@ -117,7 +117,7 @@ export class Screen {
     if (!host.isConnected) return; // destroyed
     const { talk, outbox } = session;
     const theme = this.#app.given.theme ?? config.theme;
-    const count = talk?.unread().length ?? 0;
+    const count = talk?.unread().length || this.#app.given.teased || 0;
     host.toggleAttribute('dark', theme === 'dark' || theme !== 'light' && this.#night.matches);
     // a screen reader does not read the backlog out
     view.log.ariaLive = talk?.live ? 'polite' : 'off';
@@ -231,7 +231,8 @@ export class Screen {
 
   /** @returns {LeadPiece | null | undefined} */
   #lead() {
-    const { greeting } = this.#app.config;
+    const { config, given } = this.#app;
+    const greeting = given.proactive?.lead ?? config.greeting;
     return greeting && { key: 'lead', draw: 'lead', ...greeting };
   }
 
@@ -301,7 +302,7 @@ export class Screen {
 
   /**
    * Shows a message above the launcher until the next click on the page.
-   * @param {Entry} entry
+   * @param {Pick<Entry, 'sender' | 'body'>} entry
    */
   tease({ sender, body }) {
     const words = body.replace(TEASER, '$1 …');
@@ -315,7 +316,8 @@ export class Screen {
 
   /** The panel was opened or closed. */
   moved() {
-    const { host, launcher, view } = this.#app;
+    const { host, launcher, view, given } = this.#app;
+    given.teased = 0;
     const isOpen = view.root.open;
     host.toggleAttribute('open', isOpen);
     launcher.replaceChildren(isOpen ? icon('down') : this.#badge);

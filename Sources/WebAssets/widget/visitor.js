@@ -64,7 +64,9 @@ export class Visitor {
       const usable = known && Date.parse(known.expires_at) - Date.now() > SPARE && !(
         renew && known.token === this.#used
       );
-      if (!usable || fresh || again || this.#given.identity) await this.#fetch(known, fresh);
+      if (!usable || fresh || again || this.#given.identity || this.#given.proactive) {
+        await this.#fetch(known, fresh);
+      }
       return this.#used = this.identity?.token ?? '';
     };
     return navigator.locks?.request(this.#key, work) ?? work();
@@ -112,7 +114,7 @@ export class Visitor {
    * @returns {Promise<void>}
    */
   async #fetch(known, fresh) {
-    const { identity, attributes, team } = this.#given;
+    const { identity, attributes, team, watcher, proactive } = this.#given;
     let answer;
     try {
       answer = await this.request('token', { body: {
@@ -123,6 +125,8 @@ export class Visitor {
         identity,
         attributes,
         team,
+        watcher,
+        proactive: proactive?.id,
         context: {
           page: location.origin + location.pathname, // a query may contain secrets
           referrer: document.referrer,
@@ -140,5 +144,6 @@ export class Visitor {
     if (this.#given.identity === identity) this.#given.identity = undefined;
     if (!answer) return this.#fetch(known, fresh);
     store.set(this.#key, { ...await answer.json(), talk: true });
+    this.#given.proactive = undefined;
   }
 }

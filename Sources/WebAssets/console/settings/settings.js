@@ -27,6 +27,7 @@ const MENU = [
     ['single-sign-on', 'Single sign-on', 'lock', () => import('./single-sign-on.js')],
     ['hours', 'Business hours', 'clock', () => import('./hours.js')],
     ['queue', 'Queue', 'inbox', () => import('./queue.js')],
+    ['visitors', 'Visitors on the site', 'globe', () => import('./visitors.js')],
     ['deleted', 'Deleted conversations', 'x', () => import('./deleted.js')],
   ]],
   ['Replies', [
@@ -34,6 +35,7 @@ const MENU = [
     ['macros', 'Macros', 'bolt', () => import('./macros.js')],
     ['intents', 'Auto-reply rules', 'chat', () => import('./intents.js')],
     ['menus', 'Menus', 'menu', () => import('./menus.js')],
+    ['proactive', 'Proactive messages', 'bolt', () => import('./proactive.js')],
     ['messages', 'Messages and forms', 'note', () => import('./messages.js')],
   ]],
   ['Developers', [

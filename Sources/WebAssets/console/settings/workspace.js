@@ -25,6 +25,7 @@ const DEFAULTS = {
   retention: { deleted_days: 30 },
   security: { require_second_factor: false },
   routing: { rules: [] },
+  watching: { enabled: false },
 };
 
 export class Workspace {
@@ -83,6 +84,7 @@ function full({ settings, ...rest }) {
       retention: { ...base.retention, ...settings.retention },
       security: { ...base.security, ...settings.security },
       routing: { ...base.routing, ...settings.routing },
+      watching: { ...base.watching, ...settings.watching },
     },
   };
 }

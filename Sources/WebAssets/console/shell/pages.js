@@ -1,6 +1,6 @@
-// The pages beside the inbox. The hash of the address names the open one: `#/analytics[/DAYS]` or
-// `#/settings[/NAME[/ITEM]]`; all other hashes belong to the inbox. A page is made at its first
-// visit and then kept, with the changes that are not saved yet.
+// The pages beside the inbox. The hash of the address names the open one: `#/visitors[/ID]`,
+// `#/analytics[/DAYS]` or `#/settings[/NAME[/ITEM]]`; all other hashes belong to the inbox. A page
+// is made at its first visit and then kept, with the changes that are not saved yet.
 
 import { el, icon } from '../../shared/dom.js';
 import { rest } from './rest.js';
@@ -17,6 +17,7 @@ import { rest } from './rest.js';
  *   load: (ended: () => void) => Promise<(context: PageContext) => Page>}>}
  */
 const PAGES = {
+  visitors: { title: 'Visitors', look: 'globe', load: (ended) => rare('visitors', ended) },
   analytics: { title: 'Analytics', look: 'chart', load: (ended) => rare('analytics', ended) },
   settings: { title: 'Settings', look: 'sliders', load: (ended) => rare('settings', ended) },
 };
@@ -29,7 +30,7 @@ const RELOAD_EVERY = 60_000; // ms
 
 /**
  * Loads a page of the other file. It gets that file's `rest`, whose refusals the page knows.
- * @param {'analytics' | 'settings'} name
+ * @param {'visitors' | 'analytics' | 'settings'} name
  * @param {() => void} ended
  * @returns {Promise<(context: PageContext) => Page>}
  */

@@ -2,10 +2,23 @@
 // is loaded when somebody opens it, or when the visitor has a conversation already.
 
 import { keep } from './place.js';
+import { watching } from './watching.js';
+
+/**
+ * A constructed sheet needs no permission by the page's style-src.
+ * @param {ShadowRoot} root
+ * @param {string} css
+ */
+function style(root, css) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  root.adoptedStyleSheets.push(sheet);
+}
 
 (() => {
   /** @typedef {Record<string, (...args: unknown[]) => unknown>} Calls methods of the page's API */
   const script = /** @type {HTMLScriptElement} */ (document.currentScript);
+  /** @type {Record<string, unknown>} */
   const given = { ...script.dataset };
   const early = window.chirrup;
   if (!given.workspace || early && 'open' in early) return;
@@ -21,20 +34,10 @@ import { keep } from './place.js';
   /** @type {Promise<Calls>} The chat. Earlier calls wait for it. */
   const chat = new Promise((done) => { begin = done; });
 
-  /**
-   * A constructed sheet needs no permission by the page's style-src.
-   * @param {string} css
-   */
-  function style(css) {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(css);
-    root.adoptedStyleSheets.push(sheet);
-  }
-
   async function start() {
     try {
       const module = await import(origin + APP);
-      style(module.css);
+      style(root, module.css);
       begin(await module.start({ host, root, launcher, origin, given }));
     } catch (error) {
       loading = null;
@@ -43,12 +46,19 @@ import { keep } from './place.js';
     }
   }
 
-  const load = () => loading ??= start();
+  const load = () => {
+    loading ??= start();
+    return chat;
+  };
+  /** @type {Record<string, unknown>} Attributes of the visitor, for proactive messages */
+  const known = {};
   /** @type {Calls} */
   const chirrup = {};
-  window.chirrup = /** @type {import('./page-api.js').Chirrup & Calls} */ (chirrup);
+  const api = /** @type {import('./page-api.js').Chirrup & Calls} */ (chirrup);
+  window.chirrup = api;
   for (const name of 'open close toggle identify setAttributes setTeam setLocale on destroy'.split(' ')) {
     chirrup[name] = (...args) => {
+      if (name === 'setAttributes') Object.assign(known, args[0]);
       if (args[0] === 'ready') return /** @type {() => void} */ (args[1])();
       if (name === 'open' || name === 'toggle') load();
       if (name === 'destroy') {
@@ -60,7 +70,7 @@ import { keep } from './place.js';
     };
   }
 
-  style(LAUNCHER_STYLES);
+  style(root, LAUNCHER_STYLES);
   launcher.className = 'launcher';
   launcher.ariaLabel = 'Open chat';
   launcher.onclick = chirrup.open;
@@ -72,4 +82,5 @@ import { keep } from './place.js';
   try {
     if (sessionStorage[`${key}:open`] || JSON.parse(localStorage[key]).talk) load();
   } catch { /* a new visitor */ }
+  watching({ origin, given, key, root, api, known, load });
 })();

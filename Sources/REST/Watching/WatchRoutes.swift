@@ -1,0 +1,217 @@
+/// Who is on the site now: the beacons of pages, the list for operators, and conversations that
+/// operators begin with somebody on it.
+import Chat
+import Conversations
+import Directory
+import JSON
+import Postgres
+import Primitives
+
+struct WatchRoutes: RouteGroup {
+  let api: API
+
+  /// Takes a beacon of a page. The response has the time until the next one, and with `page` what
+  /// the page needs to show proactive messages.
+  func visit(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    if !request.isExempt { try api.widgetLimits.beacons.take(request.peer, request.now) }
+    guard request.body.count <= BeaconLimits.bytes else { throw .bodyTooLarge }
+    let object = try request.undeclaredJSONObject()
+    guard let key = try object.string("workspace", bytesMax: APILimits.secretBytes) else {
+      throw .missing("workspace")
+    }
+    guard let place = try await place(key, request) else { throw .noSuchWorkspace }
+    let workspace = place.workspace.id
+    try api.origins.check(request, for: place.workspace)
+    try api.widgetLimits.beaconsOfWorkspace.take(workspace.description, request.now)
+    let loaded = try await api.settings(of: workspace, now: request.now)
+    let beacon = try object.beacon(of: workspace, request)
+    let shown = try object.identifier("show")
+    let wantsPage = try object.bool("page") ?? false
+    guard loaded.settings.watching.isEnabled, !request.objectsToWatching else {
+      return .json([UInt8].object { $0.appendMember("enabled", false) })
+    }
+    guard let answer = api.watched.note(beacon, now: request.now) else {
+      throw .rateLimited(afterSeconds: 1, limit: "visitor")
+    }
+    let mayShow: Bool? =
+      if let shown { try await show(shown, beacon.key, request) } else { nil }
+    return .json(
+      [UInt8].object { json in
+        json.appendMember("enabled", true)
+        json.appendMember("next_seconds", Int64(answer.heartbeatSeconds))
+        if answer.needsVisit { json.appendMember("needs_visit", true) }
+        if let mayShow { json.appendMember("may_show", mayShow) }
+        if let invitation = answer.invitation {
+          json.appendObject("invitation") {
+            $0.appendMember("session", invitation.session)
+            $0.appendMember("sender", invitation.senderName)
+            $0.appendMember("body", invitation.body)
+          }
+        }
+        guard wantsPage else { return }
+        json.appendObject("page") {
+          $0.appendMember("is_open", loaded.businessHours.isOpen(at: request.now))
+          $0.appendMember("operators_available", place.isSomebodyAvailable)
+          $0.appendMember("messages", json: place.messages)
+        }
+      })
+  }
+
+  /// Whether the browser may show a proactive message now; then it counts as shown.
+  private func show(
+    _ message: Identifier, _ key: WatchTable.Key, _ request: APIRequest
+  ) async throws(Problem) -> Bool {
+    try api.widgetLimits.showings.take(key.workspace.description, request.now)
+    guard
+      try await api.database.run(
+        ProactiveMessages.show(message, to: key.watcher, in: key.workspace))
+    else { return false }
+    api.watched.count(message, of: key.workspace, isAnswer: false)
+    return true
+  }
+
+  private func place(
+    _ key: String, _ request: APIRequest
+  ) async throws(Problem) -> WatchedVisitors.Place? {
+    do throws(QueryFailure) {
+      return try await api.watched.place(key, now: request.now)
+    } catch {
+      throw api.database.problem(for: error)
+    }
+  }
+
+  // MARK: For operators
+
+  private static let members: [(StaticString, RowShape.ColumnType)] = [
+    ("id", .id), ("visitor_id", .optional(.id)), ("name", .text), ("state", .word(states)),
+    ("page", .text), ("title", .text), ("page_at", .time), ("began_at", .time), ("pages", .int),
+    ("visits", .int), ("referrer", .text), ("campaign", .text), ("country", .optional(.text)),
+    ("language", .text), ("user_agent", .text), ("session", .optional(.id)),
+    ("status", .optional(.word(["waiting", "active"]))),
+  ]
+  static let states = ["here", "away"]
+  static let visitor = RowShape(members)
+  static let visitorWithTrail = RowShape(
+    members + [
+      (
+        "trail",
+        .json(.array(of: .object(["page": .text, "title": .text, "at": .time])))
+      )
+    ])
+  /// Visitors of one response.
+  static let listMax = 500
+
+  func listVisitors(_ call: Call) async throws(Problem) -> APIResponse {
+    let query = try QueryString(call.request.query)
+    let limit = Int(
+      try query.int("limit", in: 1...Int64(WatchRoutes.listMax)) ?? Int64(WatchRoutes.listMax))
+    if let words = query["q"], words.utf8.count > APILimits.searchBytes {
+      throw .invalid("The parameter “q” has more than \(APILimits.searchBytes) bytes.")
+    }
+    let rows = try await api.expensiveDatabase.rows(
+      WatchedVisitor.list(of: call.workspace, words: query["q"], limit: limit))
+    let settings = try await api.settings(of: call.workspace, now: call.request.now).settings
+    return .json(
+      [UInt8].object { json in
+        json.appendArray("visitors", 0..<rows.count) {
+          WatchRoutes.visitor.append(rows, $0, to: &$1)
+        }
+        json.appendMember(
+          "total", rows.isEmpty ? 0 : rows.int(0, WatchRoutes.visitor.count) ?? 0)
+        json.appendMember("enabled", settings.watching.isEnabled)
+        json.appendMember("now", call.request.now)
+      })
+  }
+
+  func showVisitor(_ call: Call) async throws(Problem) -> APIResponse {
+    try await api.row(
+      "visitor", WatchRoutes.visitorWithTrail,
+      WatchedVisitor.find(call.id, of: call.workspace), orElse: .hasLeft)
+  }
+
+  /// Begins a conversation with a browser that has no connection: its next beacon is answered with
+  /// the conversation. A visitor with an open one gets the message there.
+  func startConversation(_ call: Call) async throws(Problem) -> APIResponse {
+    let object = try call.request.jsonObject()
+    guard let body = try object.string("body", bytesMax: Limits.bodyBytes), !body.isEmpty else {
+      throw .missing("body")
+    }
+    let target = try await api.database.run(
+      WatchedVisitor.target(call.id, of: call.workspace))
+    guard let target else { throw .hasLeft }
+    let session = try await session(with: target, call)
+    let conversations = ConversationRoutes(api)
+    _ = try await conversations.append(
+      ConversationRoutes.NewMessage(id: call.newID(), kind: .text, body: body), to: session, call)
+    let invitation = WatchedVisitor.Invitation(
+      session: session, senderName: call.caller.name,
+      body: cut(body, bytesMax: BeaconLimits.textBytes))
+    try await api.database.run(
+      WatchedVisitor.invite(call.id, to: invitation, in: call.workspace))
+    api.watched.invite(
+      WatchTable.Key(workspace: call.workspace, watcher: call.id), to: invitation)
+    api.sessions.changed(session: session, of: call.workspace)
+    return try await conversations.show(session, call, status: 201)
+  }
+
+  private func session(
+    with target: WatchedVisitor.Target, _ call: Call
+  ) async throws(Problem) -> Identifier {
+    if let open = target.session { return open }
+    let session = call.newID()
+    let visitor = target.visitor ?? call.newID()
+    if target.visitor == nil {
+      try await beginVisit(visitor, session, target, call)
+      return session
+    }
+    switch try await api.database.run(
+      ConversationOpening.open(
+        session, title: "", with: ConversationOpening.Person(id: visitor),
+        newVisitor: call.newID(), openMax: api.options.conversationsPerVisitor, by: call.actor))
+    {
+    case .opened, .existed: return session
+    case .noSuchVisitor: throw .hasLeft
+    case .banned: throw .banned
+    case .full: throw .visitorIsFull(api.options.conversationsPerVisitor)
+    case .conflict: throw .conversationExists
+    }
+  }
+
+  /// A browser that has never opened the chat: a new visitor, whose first refresh token is the
+  /// secret that the browser has already.
+  private func beginVisit(
+    _ visitor: Identifier, _ session: Identifier, _ target: WatchedVisitor.Target, _ call: Call
+  ) async throws(Problem) {
+    let now = call.request.now
+    let visit: Visit?
+    do throws(QueryFailure) {
+      visit = try await api.database.attempt(
+        Visit.begin(
+          visitor: Visitor(id: visitor, name: ""), workspace: call.workspace,
+          opening: Visit.Opening(id: session, context: target.context),
+          refresh: Visit.Refresh(
+            hash: target.secretHash, expiresAt: now.advanced(bySeconds: api.options.refreshSeconds)
+          ), now: now))
+    } catch {
+      // Another operator was first, or the visitor opened the chat in this moment.
+      guard case .refused(let state, _) = error, state.errorClass == "23" else {
+        throw api.database.problem(for: error)
+      }
+      throw .visitorIsTaken
+    }
+    guard visit != nil else { throw .internalError }
+    try await api.database.run(
+      WatchedVisitor.link(call.id, to: visitor, in: call.workspace))
+    try await api.database.run(AuditLog.noteConversation(session, by: call.actor))
+  }
+}
+
+extension Problem {
+  static let hasLeft = Problem(
+    status: 404, type: "visitor_has_left", title: "The visitor has left",
+    detail: "This visitor is no longer on the site. Choose another one from the list.")
+
+  static let visitorIsTaken = Problem(
+    status: 409, type: "visitor_is_taken", title: "Another conversation has begun",
+    detail: "A conversation with this visitor began in this moment. Read the list again.")
+}

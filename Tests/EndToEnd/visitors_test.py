@@ -1,0 +1,282 @@
+"""Operators see who is on the site, begin conversations with them, and rules show messages by themselves.
+
+Started by visitors.sh. Pages are made here and have an origin of their own; nothing is sent by hand except SQL for the
+settings.
+"""
+
+import json
+import re
+import sys
+import time
+
+from browser_test import Console, Widget, foreign_server
+from playwright.sync_api import Page, expect
+from widget_test import WidgetRun, main
+from widget_texts import EN
+
+SIZES = ((390, 844), (900, 900), (1180, 860), (1440, 900))
+#: A page that is long enough to be scrolled, with a router.
+SHOP = "<h1>A shop</h1><div style='height:4000px'>Bikes</div>"
+GO = """([path, title]) => { history.pushState({}, '', path); document.title = title; }"""
+VISIT = "/api/v1/widget/visit"
+
+
+class VisitorsRun(WidgetRun):
+    def run(self) -> None:
+        first = self.page(self.context())
+        demo = first.request.get(f"{self.options.base_url}/demo").text()
+        self.key = re.search('data-workspace="([^"]+)"', demo).group(1)
+        self.config = f"{self.options.base_url}/api/v1/widget/config?workspace={self.key}"
+        self.first = first
+        for part in (self.quiet, self.seen, self.started, self.spoken):
+            if not self.options.only or part.__name__ in self.options.only.split(","):
+                part()
+
+    def watch_visitors(self, enabled: bool) -> None:
+        self.set(self.first, watching={"enabled": enabled})
+        time.sleep(2.1)  # SettingsCache.secondsMax: the gateway may answer by the old one until then
+
+    def host(self, context=None, attributes="data-watch", path="/", script="") -> tuple[Widget, list[str]]:
+        """A page of a shop, and the requests that it sends to the gateway."""
+        page = self.page(context or self.context())
+        if script:
+            page.add_init_script(script)
+        requests: list[str] = []
+        page.on("request", lambda it: requests.append(it.url) if it.url.startswith(self.options.base_url) else None)
+        server = foreign_server(
+            "<!doctype html><html lang=en><title>A shop</title><link rel=icon href=data:,><body>" + SHOP +
+            f"<script src={self.options.base_url}/widget.js data-workspace={self.key} {attributes}></script>",
+            "object-src 'none'")
+        page.on("close", lambda _: server.shutdown())
+        widget = Widget(page, f"http://127.0.0.1:{server.server_port}", path)
+        self.base = f"http://127.0.0.1:{server.server_port}"
+        return widget, requests
+
+    def beacons(self, requests: list[str]) -> int:
+        return sum(VISIT in it for it in requests)
+
+    def console(self) -> Console:
+        desk = Console(self.page(self.context(1440, 900)), self.options.base_url, None, None)
+        desk.login()
+        desk.page.get_by_role("link", name="Visitors").first.click()
+        expect(desk.page.get_by_role("heading", name="Visitors", exact=True)).to_be_visible()
+        return desk
+
+    def shots(self, page: Page, name: str) -> None:
+        if not self.options.shots:
+            return
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            for width, height in SIZES:
+                page.set_viewport_size({"width": width, "height": height})
+                self.shot(page, f"{name}-{scheme}-{width}")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1440, "height": 900})
+
+    # MARK: what a page sends
+
+    def quiet(self) -> None:
+        self.watch_visitors(False)
+        _, plain = self.host(attributes="")
+        objecting, objected = self.host(
+            script="Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { value: true })")
+        off, asked = self.host()
+        off.page.wait_for_timeout(3_000)
+        off.page.evaluate(GO, ["/cart", "Cart"])
+        off.page.wait_for_timeout(1_000)
+        self.promise("a page without data-watch loads the launcher and nothing else", len(plain) == 1)
+        self.promise("a browser that objects sends nothing", len(objected) == 1)
+        self.promise(
+            f"while the workspace does not watch, a page asks once: {asked}",
+            self.beacons(asked) == 1 and len(asked) == 3)
+        desk = self.console()
+        expect(desk.page.get_by_text("You do not see who is on your site yet")).to_be_visible()
+        self.shots(desk.page, "visitors-off")
+        self.promise("the console says how to turn it on")
+        for page in (desk.page, off.page, objecting.page):
+            page.close()
+
+    # MARK: the list
+
+    def seen(self) -> None:
+        self.watch_visitors(True)
+        desk = self.console()
+        rows = desk.page.locator(".vis-row")
+        expect(desk.page.get_by_text("Nobody is on your site now")).to_be_visible()
+        self.shots(desk.page, "visitors-none")
+        shopper = self.context()
+        widget, requests = self.host(shopper, path="/?utm_source=letter&utm_campaign=spring&secret=1")
+        begin = time.monotonic()
+        expect(rows).to_have_count(1)
+        expect(rows.first).to_contain_text("A shop")
+        self.promise(f"a visitor is in the list {time.monotonic() - begin:.1f} s after opening the page")
+        expect(rows.first).to_contain_text("GB")
+        expect(rows.first).to_contain_text("letter / spring")
+        self.promise("with country and campaign, and without the query of the address",
+                     "secret" not in self.sql("SELECT visit::text FROM watched_visitors"))
+        begin = time.monotonic()
+        widget.page.evaluate(GO, ["/brakes/hose", "Brake hose"])
+        expect(rows.first).to_contain_text("Brake hose")
+        self.promise(f"a navigation within the page is there after {time.monotonic() - begin:.1f} s")
+        sent = self.beacons(requests)
+        other = self.page(shopper)
+        other.goto(widget.page.url)
+        other.wait_for_timeout(5_000)
+        expect(rows).to_have_count(1)
+        self.promise("two tabs of a browser are one visitor")
+        other.close()
+        desk.page.wait_for_timeout(5_000)
+        expect(rows).to_have_count(1)
+        self.promise("one closed tab of two takes nobody away")
+        rows.first.click()
+        detail = desk.page.get_by_role("complementary", name="Visitor")
+        expect(detail.locator(".vis-trail li").first).to_contain_text("/brakes/hose")
+        expect(detail.locator(".vis-trail li").last).to_contain_text("A shop")
+        self.shots(desk.page, "visitors-list")
+        self.accessible(desk.page, "the visitors")
+        self.promise(
+            f"the page has opened no socket, and sends a heartbeat every 10 s: {self.beacons(requests) - sent}",
+            not widget.sockets and self.beacons(requests) - sent <= 4)
+        steps = detail.locator(".vis-trail li")
+        widget.page.evaluate("""() => {
+          addEventListener('popstate', () => { document.title = 'A shop'; });
+          history.replaceState({}, '', '/brakes/pads');
+          document.title = 'Brake pads';
+        }""")
+        expect(steps.first).to_contain_text("Brake pads")
+        widget.page.go_back()
+        expect(steps).to_have_count(4)
+        trail = steps.locator("span.meta").all_inner_texts()
+        self.promise(f"the trail has pushState, replaceState and the way back: {trail}",
+                     trail == ["/", "/brakes/pads", "/brakes/hose", "/"])
+        begin = time.monotonic()
+        widget.page.close()
+        expect(rows).to_have_count(0)
+        self.promise(f"a visitor who leaves is gone after {time.monotonic() - begin:.1f} s")
+        desk.page.close()
+
+    # MARK: the operator speaks first
+
+    def started(self) -> None:
+        self.watch_visitors(True)
+        desk = self.console()
+        widget, requests = self.host()
+        rows = desk.page.locator(".vis-row")
+        rows.first.click()
+        detail = desk.page.get_by_role("complementary", name="Visitor")
+        detail.get_by_label("First message").fill("Can I help you with the brakes?")
+        detail.get_by_role("button", name="Start a conversation").click()
+        expect(desk.own.last).to_contain_text("Can I help you with the brakes?")
+        self.promise("the operator is in the conversation", not widget.sockets)
+        begin = time.monotonic()
+        teaser = widget.page.locator("chirrup-chat .teaser")
+        expect(teaser).to_contain_text("Can I help you with the brakes?")
+        expect(widget.launcher.locator(".count")).to_have_text("1")
+        self.shot(widget.page, "visitors-invited")
+        self.promise(f"the visitor sees the message {time.monotonic() - begin:.1f} s later, within a heartbeat")
+        teaser.click()
+        expect(widget.theirs).to_have_text(["Can I help you with the brakes?"])
+        widget.say("Yes, the hose.")
+        expect(desk.theirs.last).to_have_text("Yes, the hose.")
+        self.promise("and answers in the same conversation")
+        desk.page.get_by_role("link", name="Visitors").first.click()
+        expect(rows.first).to_contain_text("In a conversation")
+        self.promise("the list says that the visitor is in a conversation")
+        widget.page.close()
+        desk.page.close()
+
+    # MARK: rules
+
+    def rule(self, name: str, body: str, **conditions) -> None:
+        answer = self.first.request.post(
+            f"{self.options.base_url}/api/v1/admin/proactive-messages",
+            headers={"authorization": f"Bearer {self.options.operator_token}"},
+            data={"name": name, "body": body, "sender_name": "Mika", "is_enabled": True, "conditions": conditions})
+        if not answer.ok:
+            self.promise(f"a rule is added: {answer.text()}", False)
+
+    def spoken(self) -> None:
+        self.watch_visitors(True)
+        self.rule("Pricing", "A question about the price?", path="/pricing*", seconds=1)
+        self.rule("Scroll", "Did you find it?", path="/long", scroll_percent=80)
+        self.rule("Trial", "Your trial ends soon.", path="/account", attributes={"plan": "trial", "seats": "3"})
+        self.rule("Return", "Welcome back.", path="/", audience="returning")
+        time.sleep(5)  # WatchedVisitors.placeSeconds
+        shopper = self.context()
+        widget, requests = self.host(shopper)
+        teaser = widget.page.locator("chirrup-chat .teaser")
+        widget.page.wait_for_timeout(2_500)
+        expect(teaser).to_be_hidden()
+        self.promise("no rule of another page, or for returning visitors, speaks")
+        widget.page.evaluate(GO, ["/long", "Long"])
+        widget.page.wait_for_timeout(2_000)
+        expect(teaser).to_be_hidden()
+        widget.page.mouse.wheel(0, 9_000)
+        expect(teaser).to_contain_text("Did you find it?")
+        expect(widget.launcher.locator(".count")).to_have_text("1")
+        self.shot(widget.page, "visitors-proactive")
+        self.promise("a rule by scrolling speaks, without a socket", not widget.sockets)
+        widget.page.reload()
+        widget.page.evaluate(GO, ["/long", "Long"])
+        widget.page.mouse.wheel(0, 9_000)
+        widget.page.wait_for_timeout(3_000)
+        expect(teaser).to_be_hidden()
+        self.promise("once a visitor")
+        widget.page.evaluate("""(key) => {
+          localStorage[key] = JSON.stringify({ ...JSON.parse(localStorage[key]), shown: [] });
+        }""", f"chirrup:{self.key}:visit")
+        with widget.page.expect_response(lambda it: VISIT in it.url and "may_show" in it.text()) as asked:
+            widget.page.reload()
+            widget.page.mouse.wheel(0, 9_000)
+        widget.page.wait_for_timeout(1_500)
+        expect(teaser).to_be_hidden()
+        self.promise("also if the browser has forgotten it: the gateway refuses",
+                     asked.value.json()["may_show"] is False
+                     and self.sql("SELECT count(*) FROM proactive_showings") == "1")
+        widget.page.evaluate(GO, ["/account", "Account"])
+        widget.page.evaluate("chirrup.setAttributes({ plan: 'pro', seats: 3 })")
+        widget.page.wait_for_timeout(2_500)
+        expect(teaser).to_be_hidden()
+        widget.page.evaluate("chirrup.setAttributes({ plan: 'trial' })")
+        expect(teaser).to_contain_text("Your trial ends soon.")
+        self.promise("a rule by attributes speaks when the page sets them")
+        widget.page.reload()
+        begin = time.monotonic()
+        widget.page.evaluate(GO, ["/pricing/bikes", "Prices"])
+        expect(teaser).to_contain_text("A question about the price?")
+        self.promise(f"a rule by time speaks after {time.monotonic() - begin:.1f} s of one")
+        teaser.click()
+        expect(widget.panel).to_contain_text("A question about the price?")
+        expect(widget.launcher.locator(".count")).to_be_hidden()
+        widget.say("Yes, for the blue one.")
+        expect(widget.theirs.first).to_have_text("A question about the price?")
+        entries = self.sql(
+            "SELECT string_agg(content, ' | ' ORDER BY seq) FROM chats WHERE session_id = "
+            "(SELECT session_id FROM chats WHERE content LIKE 'Yes, for the blue%')")
+        self.promise(f"the conversation begins with the message, then the reply: {entries}",
+                     entries.startswith("A question about the price? | Yes, for the blue one."))
+        expect(widget.panel.get_by_text("A question about the price?")).to_have_count(1)
+        limit = time.monotonic() + 15
+        counts = ""
+        while counts != "1 1" and time.monotonic() < limit:
+            counts = self.sql("SELECT shown || ' ' || answered FROM proactive_messages WHERE name = 'Pricing'")
+            time.sleep(0.5)
+        self.promise(f"the message is counted as shown and answered: {counts}", counts == "1 1")
+        widget.page.close()
+        desk = self.console()
+        desk.page.goto(f"{self.options.base_url}/console#/settings/proactive")
+        expect(desk.page.get_by_text("1 shown, 1 answered")).to_be_visible()
+        self.shots(desk.page, "proactive-list")
+        desk.page.get_by_role("link", name="Pricing").click()
+        expect(desk.page.get_by_role("textbox", name="Message", exact=True)).to_have_value("A question about the price?")
+        self.shots(desk.page, "proactive-rule")
+        self.accessible(desk.page, "the proactive messages")
+        desk.page.goto(f"{self.options.base_url}/console#/settings/visitors")
+        expect(desk.page.get_by_text("Show who is on the site")).to_be_visible()
+        self.shots(desk.page, "visitors-settings")
+        self.promise("the console lists the rules with their counts")
+        desk.page.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(VisitorsRun, "visitors"))
