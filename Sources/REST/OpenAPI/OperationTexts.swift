@@ -313,7 +313,7 @@ enum OperationTexts {
     """,
     "get_admin_live_chat_visitors_id": "The last 20 pages, the oldest first.",
     "post_admin_live_chat_visitors_id_conversation": """
-    The visitor sees the message within a heartbeat of the page, at most two minutes. A visitor \
+    The visitor sees the message within a heartbeat of the page, at most three minutes. A visitor \
     with an open conversation gets it there. 404: the visitor has left.
     """,
     "get_admin_proactive_messages": """

@@ -19,10 +19,10 @@ struct WatchTable: Sendable {
   static let tabsMax = 8
   /// Seconds between two heartbeats: at least, and at most.
   static let heartbeatMin = 10
-  static let heartbeatMax = 120
+  static let heartbeatMax = 180
   /// Beacons per second for which the heartbeat of all browsers is chosen: a part of a core that
   /// does not grow with their number.
-  static let beaconsPerSecond = 100
+  static let beaconsPerSecond = 80
   /// Heartbeats without one after which a browser has left.
   private static let missedMax = 3
   /// A browser whose tabs are all hidden sends no heartbeats; it has left after this time.

@@ -36,7 +36,7 @@ export async function open(context) {
         el('div.field', {},
           el('span.label', {}, 'What a page sends'),
           el('p.hint', {}, 'Address without its query, title, referrer, campaign, and a random '
-            + 'number of the browser, every 10 seconds to 2 minutes while its tab is shown. '
+            + 'number of the browser, every 10 seconds to 3 minutes while its tab is shown. '
             + 'After the visit, the number is stored with the proactive messages that it has '
             + 'shown, for a year, and with the conversation if they write to you.'),
           el('p.hint', {}, 'Browsers with Do Not Track or Global Privacy Control send nothing. '

@@ -33,7 +33,7 @@ export class VisitorDetail {
     this.#form = el('form.vis-start', { submit: (event) => { event.preventDefault(); this.#start(); } },
       this.#text, this.#trouble,
       el('p.hint', {}, 'It appears beside the chat button with the page’s next heartbeat, within '
-        + '10 seconds on a quiet site and 2 minutes on a busy one.'),
+        + '10 seconds on a quiet site and 3 minutes on a busy one.'),
       this.#send);
     this.root = el('aside.vis-detail', { 'aria-label': 'Visitor', hidden: true,
       keydown: (event) => { if (event.key === 'Escape') location.hash = '#/visitors'; } },
