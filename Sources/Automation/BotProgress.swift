@@ -21,55 +21,78 @@ public enum BotProgress {
     public var isFirst: Bool
   }
 
-  /// The messages to answer in one turn of the bot, in order.
+  /// The messages of a conversation to answer in one turn of the bot, in order; at least one.
   public struct Turn: Sendable {
+    public var session: Identifier
     public var messages: [Message]
   }
 
-  /// The unanswered messages, at most `limit`; nil if the bot must not answer: the conversation is
-  /// assigned, closed or handed over.
-  public static func turn(
-    _ session: Identifier, workspace: Identifier, limit: Int
-  ) -> Statement<Turn?> {
+  /// The unanswered messages of these conversations, at most `limit` of each. Conversations that
+  /// the bot must not answer have none: they are assigned, closed or handed over.
+  public static func turns(
+    of sessions: [Identifier], workspace: Identifier, limit: Int
+  ) -> Statement<[Turn]> {
     Statement(
-      Query(
-        turnSQL, [.uuid(session), .uuid(workspace), .int(Int64(limit))])
+      Query(turnsSQL, [.uuids(sessions), .uuid(workspace), .int(Int64(limit))])
     ) { rows in
-      guard !rows.isEmpty else { return nil }
-      return Turn(messages: (0..<rows.count).compactMap { Message(rows, $0) })
+      var turns: [Turn] = []
+      for row in 0..<rows.count {
+        guard let session = rows.uuid(row, 0), let message = Message(rows, row) else { continue }
+        if turns.last?.session != session { turns.append(Turn(session: session, messages: [])) }
+        turns[turns.count - 1].messages.append(message)
+      }
+      return turns
     }
   }
 
-  private static let turnSQL: SQL = """
-    SELECT c.seq, c.id, c.content, c.payload::text, NOT EXISTS (
+  /// OFFSET 0 leaves the planner no path to the conversations but their key: without statistics it
+  /// takes the index of the queue for nearly empty, and would read all of it.
+  private static let turnsSQL: SQL = """
+    SELECT s.id, c.seq, c.id, c.content, c.payload::text, NOT EXISTS (
         SELECT FROM chats e WHERE e.workspace_id = $2::uuid AND e.session_id = s.id
           AND e.seq < c.seq AND e.role IN ('visitor', 'user'))
-    FROM chat_sessions s
-    LEFT JOIN bot_progress p ON p.workspace_id = $2::uuid AND p.session_id = s.id
+    FROM unnest($1::uuid[]) AS t (session_id)
+    JOIN LATERAL (
+      SELECT id, status, deleted_at, assigned_operator_id FROM chat_sessions
+      WHERE workspace_id = $2::uuid AND id = t.session_id OFFSET 0) AS s
+      ON \(ConversationQueue.isUnclaimed("s"))
+    LEFT JOIN LATERAL (
+      SELECT answered_seq, handed_over_at FROM bot_progress
+      WHERE workspace_id = $2::uuid AND session_id = s.id OFFSET 0) AS p ON true
     JOIN LATERAL (
       SELECT m.seq, m.id, m.content, m.payload FROM chats m
       WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'
         AND m.seq > coalesce(p.answered_seq, 0)
       ORDER BY m.seq LIMIT $3::bigint) AS c ON true
-    WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid
-      AND \(ConversationQueue.isUnclaimed("s"))
-      AND p.handed_over_at IS NULL
-    ORDER BY c.seq
+    WHERE p.handed_over_at IS NULL
+    ORDER BY s.id, c.seq
     """
 
-  /// Records that all messages up to `seq` are answered.
-  public static func note(
-    _ session: Identifier, workspace: Identifier, answered seq: Int64
-  ) -> Statement<Void> {
+  /// All messages of a conversation up to `seq` are answered.
+  public struct Answered: Sendable {
+    public var session: Identifier
+    public var seq: Int64
+
+    public init(session: Identifier, seq: Int64) {
+      self.session = session
+      self.seq = seq
+    }
+  }
+
+  /// Records what is answered; each conversation at most once. The order is that of the locks.
+  public static func note(_ answered: [Answered], workspace: Identifier) -> Statement<Void> {
     Statement(
       Query(
         """
         INSERT INTO bot_progress AS p (workspace_id, session_id, answered_seq)
-        SELECT s.workspace_id, s.id, $3::bigint FROM chat_sessions s
-        WHERE s.workspace_id = $2::uuid AND s.id = $1::uuid
+        SELECT $2::uuid, s.id, t.seq FROM unnest($1::uuid[], $3::bigint[]) AS t (session_id, seq)
+        JOIN LATERAL (
+          SELECT id FROM chat_sessions
+          WHERE workspace_id = $2::uuid AND id = t.session_id OFFSET 0) AS s ON true
+        ORDER BY s.id
         ON CONFLICT (workspace_id, session_id) DO UPDATE
           SET answered_seq = greatest(p.answered_seq, excluded.answered_seq)
-        """, [.uuid(session), .uuid(workspace), .int(seq)]))
+        """, [.uuids(answered.map(\.session)), .uuid(workspace), .ints(answered.map(\.seq))]))
   }
 
   /// Hands the conversation over to people: puts it into the queue and adds an event to its log,
@@ -136,14 +159,14 @@ public enum BotProgress {
 }
 
 extension BotProgress.Message {
-  /// Columns: seq, id, content, payload, whether it is the first.
+  /// Columns: session, seq, id, content, payload, whether it is the first.
   fileprivate init?(_ rows: Rows, _ row: Int) {
-    guard let seq = rows.int(row, 0), let id = rows.uuid(row, 1) else { return nil }
-    let payload = rows.bytes(row, 3).flatMap { JSONValue($0) }
+    guard let seq = rows.int(row, 1), let id = rows.uuid(row, 2) else { return nil }
+    let payload = rows.bytes(row, 4).flatMap { JSONValue($0) }
     self.init(
-      seq: seq, id: id, body: rows.text(row, 2) ?? "",
+      seq: seq, id: id, body: rows.text(row, 3) ?? "",
       choice: payload?["reply"]?["value"]?.string,
       asksForPerson: payload?["handover"]?.bool ?? false,
-      isOffline: payload?["offline"]?.bool ?? false, isFirst: rows.bool(row, 4) ?? false)
+      isOffline: payload?["offline"]?.bool ?? false, isFirst: rows.bool(row, 5) ?? false)
   }
 }

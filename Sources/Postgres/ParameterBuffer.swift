@@ -73,6 +73,14 @@ package struct ParameterBuffer {
           value.appendBytes(to: &bytes)
         }
       }
+    case .ints(let values):
+      append(.int8Array) { bytes in
+        bytes.appendArrayHeader(element: .int8, count: values.count)
+        for value in values {
+          bytes.appendLength(8)
+          bytes.append(bigEndian: UInt64(bitPattern: value))
+        }
+      }
     }
   }
 

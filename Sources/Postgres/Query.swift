@@ -102,6 +102,7 @@ public enum Parameter: Sendable, Equatable {
   case json([UInt8])
   case time(WallTime)
   case uuids([Identifier])
+  case ints([Int64])
 
   public static func uuid(_ value: Identifier?) -> Parameter {
     value.map { Parameter.uuid($0) } ?? .null

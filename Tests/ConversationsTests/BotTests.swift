@@ -1,5 +1,4 @@
 import Chat
-import Conversations
 import Directory
 import DomainFixtures
 import JSON
@@ -8,6 +7,8 @@ import Postgres
 import Primitives
 import Synchronization
 import Testing
+
+@testable import Conversations
 
 /// A workspace whose bot knows something.
 private struct BotWorkplace {
@@ -143,6 +144,39 @@ private struct BotWorkplace {
         SELECT payload ->> 'text' FROM chats WHERE session_id = $1::uuid AND kind = 'buttons'
         """, [.uuid(session)]))
     #expect(rows.text(0, 0) == "Choose")
+  }
+
+  @Test("one run answers more conversations than a statement reads, but not a claimed one")
+  func several() async throws {
+    let test = try await BotWorkplace()
+    try await test.intent("x", "hello", "contains", #"["Hi"]"#)
+    var sessions: [Identifier] = []
+    for place in 0...Bots.turnsMax + 1 {
+      let session = try await test.place.conversation()
+      await test.say(place % 2 == 0 ? "hello \(place)" : "thanks", in: session)
+      sessions.append(session)
+    }
+    await test.say("hello again", in: sessions[0])
+    #expect(try await test.place.claim(sessions[1])?.verdict == .applied)
+    await test.bots.answer(sessions, of: test.place.id, now: Workplace.now)
+    for (place, session) in sessions.enumerated() where place > 1 {
+      let reply = place % 2 == 0 ? ["visitor text hello \(place)", "bot text Hi"] : nil
+      #expect(try await test.log(session) == reply ?? ["visitor text thanks"])
+    }
+    #expect(
+      try await test.log(sessions[0]) == [
+        "visitor text hello 0", "visitor text hello again", "bot text Hi", "bot text Hi",
+      ])
+    let noted = try await test.place.database.run(
+      Query(
+        """
+        SELECT session_id, answered_seq FROM bot_progress
+        WHERE workspace_id = $1::uuid
+          AND answered_seq = CASE session_id WHEN $2::uuid THEN 2 ELSE 1 END
+        """, [.uuid(test.place.id), .uuid(sessions[0])]))
+    #expect(
+      Set((0..<noted.count).compactMap { noted.uuid($0, 0) })
+        == Set(sessions).subtracting([sessions[1]]))
   }
 
   @Test("a bot does not answer in an assigned or closed conversation")

@@ -1,3 +1,4 @@
+import Automation
 import Conversations
 import Directory
 import Fixtures
@@ -60,6 +61,14 @@ import Testing
     let workspace = try #require(keys.text(0, 0))
     let member = try #require(keys.text(0, 1))
     let zero = Identifier.zero
+    let waiting = try connection.run(
+      Query(
+        """
+        SELECT array_agg(id)::text FROM (
+          SELECT id FROM chat_sessions WHERE workspace_id::text = $1::text AND status = 'waiting'
+          LIMIT 4) AS s
+        """, [.text(workspace)]))
+    let sessions = try #require(waiting.text(0, 0))
     let statements: [(name: String, types: String, sql: SQL, values: String, rowsMax: Int)] = [
       (
         "resting", "uuid, uuid, bigint, bigint",
@@ -78,6 +87,16 @@ import Testing
       (
         "away", "uuid[], uuid[]", OperatorPresence.away(of: []).query.sql,
         "ARRAY['\(workspace)'::uuid], ARRAY['\(member)'::uuid]", 1
+      ),
+      (
+        // Each of the four conversations has two messages.
+        "turns", "uuid[], uuid, bigint",
+        BotProgress.turns(of: [], workspace: zero, limit: 20).query.sql,
+        "'\(sessions)', '\(workspace)', 20", 8
+      ),
+      (
+        "noted", "uuid[], uuid, bigint[]", BotProgress.note([], workspace: zero).query.sql,
+        "'\(sessions)', '\(workspace)', '{2,2,2,2}'", 4
       ),
     ]
     for statement in statements {

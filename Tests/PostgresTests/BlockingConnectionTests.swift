@@ -12,11 +12,11 @@ import Testing
     let time = WallTime(microseconds: 1_795_269_787_042_123)
     let rows = try connection.run(
       Query(
-        "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text, cardinality($10), $11, $12",
+        "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text, cardinality($10), $11, $12, $13::text",
         [
           .bool(true), .int(-5), .uuid(id), .text("สวัสดี"), .utf8([]), .bytes([0, 255]),
           .json(Array("{\"a\": 1}".utf8)), .time(time), .null, .uuids([id, id]),
-          .text("'; DROP TABLE chats; --"), .uuids([]),
+          .text("'; DROP TABLE chats; --"), .uuids([]), .ints([-1, 1 << 40]),
         ]))
     #expect(rows.count == 1)
     #expect(rows.bool(0, 0) == true)
@@ -30,6 +30,7 @@ import Testing
     #expect(rows.isNull(0, 8))
     #expect(rows.int(0, 9) == 2)
     #expect(rows.text(0, 10) == "'; DROP TABLE chats; --")
+    #expect(rows.text(0, 12) == "{-1,1099511627776}")
   }
 
   @Test(arguments: [

@@ -39,6 +39,8 @@ final class BackgroundJobs: Sendable {
   /// Waiting news of one workspace and job. Further news is dropped: jobs read the database, and
   /// the sweep finds what news did not mention.
   static let newsMax = 1_024
+  /// Ends of pauses are rounded up to a multiple of this, so that many workspaces start together.
+  static let stepNanoseconds: Int64 = 10_000_000
 
   private struct Key: Hashable {
     var job: Int
@@ -56,8 +58,15 @@ final class BackgroundJobs: Sendable {
     var next = Instant.zero
   }
 
+  /// Set and read by one loop.
+  private final class Due: Sendable {
+    let nanoseconds = Atomic(Instant.never.nanoseconds)
+  }
+
   private let jobs: [any BackgroundJob]
   private let executors: [LoopExecutor]
+  /// For each loop, the end of the first pause for which one of its runs waits.
+  private let due: [Due]
   private let work = Mutex<[Key: Work]>([:])
   private let sweeps: Mutex<[Sweep]>
 
@@ -65,6 +74,7 @@ final class BackgroundJobs: Sendable {
     self.jobs = jobs
     sweeps = Mutex(Array(repeating: Sweep(), count: jobs.count))
     self.executors = executors
+    due = executors.map { _ in Due() }
   }
 
   /// Delivers news of a loop; call it on that loop.
@@ -83,15 +93,28 @@ final class BackgroundJobs: Sendable {
     start(key, loop: loop, now: now)
   }
 
-  /// Starts runs whose pause is over. The first loop calls it with each sweep.
+  /// When this loop has to call `startDue`.
+  func nextDeadline(loop: Int) -> Instant {
+    Instant(nanoseconds: due[loop].nanoseconds.load(ordering: .relaxed))
+  }
+
+  /// Starts the runs that wait and whose pause is over.
+  func startDue(loop: Int, now: Instant) {
+    due[loop].nanoseconds.store(Instant.never.nanoseconds, ordering: .relaxed)
+    let waiting = work.withLock { work in
+      work.filter { !$0.value.isRunning && !$0.value.news.isEmpty }.map(\.key)
+    }
+    for key in waiting { start(key, loop: loop, now: now) }
+  }
+
+  /// The first loop calls it with each sweep.
   func advance(loop: Int, now: Instant) {
-    let due = work.withLock { work in
+    work.withLock { work in
       work = work.filter {
         !$0.value.news.isEmpty || $0.value.isRunning || $0.value.notBefore > now
       }
-      return work.filter { !$0.value.isRunning && !$0.value.news.isEmpty }.map(\.key)
     }
-    for key in due { start(key, loop: loop, now: now) }
+    startDue(loop: loop, now: now)
     for index in jobs.indices where jobs[index].sweepMilliseconds > 0 {
       sweep(index, loop: loop, now: now)
     }
@@ -120,7 +143,12 @@ final class BackgroundJobs: Sendable {
   private func start(_ key: Key, loop: Int, now: Instant) {
     let job = jobs[key.job]
     let news = work.withLock { work -> [WorkspaceNews] in
-      guard var item = work[key], !item.isRunning, !item.news.isEmpty, item.notBefore <= now else {
+      guard var item = work[key], !item.isRunning, !item.news.isEmpty else { return [] }
+      guard item.notBefore <= now else {
+        let step = BackgroundJobs.stepNanoseconds
+        let end = (item.notBefore.nanoseconds / step + 1) * step
+        let next = min(due[loop].nanoseconds.load(ordering: .relaxed), end)
+        due[loop].nanoseconds.store(next, ordering: .relaxed)
         return []
       }
       let news = item.news

@@ -8,7 +8,9 @@ import Synchronization
 
 /// Lets the bots answer messages of visitors: new ones, and with each sweep unanswered ones.
 final class BotJob: BackgroundJob {
-  let pauseMilliseconds: Int64 = 0
+  /// Messages of the meantime are read and noted together. Nobody notices a reply that is this much
+  /// later.
+  let pauseMilliseconds: Int64 = 50
 
   private let bots: Bots
   /// Workspaces that have bots.

@@ -114,7 +114,8 @@ struct EventLoop: ~Copyable {
   /// the sweep alone would send one page per tick.
   private mutating func wait() {
     let deadline = min(
-      periodic.nextSweep, engine.inbox.nextRead, store.nextDeadline, peers.nextDeadline)
+      periodic.nextSweep, engine.inbox.nextRead, store.nextDeadline,
+      min(peers.nextDeadline, context.jobs.nextDeadline(loop: index)))
     var timeout: Int64 = 0
     if !engine.hasDirty && http.unsent.isEmpty && !store.isReadDue(engine) && !tls.isHandshakeDue
       && !hasLeftOver
@@ -206,6 +207,9 @@ struct EventLoop: ~Copyable {
 
   private mutating func runTimers() {
     pulse.note(.timers)
+    if turn.now >= context.jobs.nextDeadline(loop: index) {
+      context.jobs.startDue(loop: index, now: turn.now)
+    }
     if periodic.beginSweepIfDue(now: turn.now) { sweep() }
   }
 
