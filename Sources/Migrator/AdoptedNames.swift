@@ -21,7 +21,7 @@ enum AdoptedNames {
     "chats_note_truncation", "chats_outbox", "chat_sessions_outbox", "chat_sessions_count_closed",
     "chat_sessions_count_inserted", "chat_sessions_count_deleted", "chat_sessions_figures",
     "chat_sessions_message_figures", "chat_sessions_new_figures", "chat_sessions_note_deletion",
-    "chat_sessions_note_title",
+    "chat_sessions_note_title", "chat_sessions_status_check", "chat_sessions_deleted_via_check",
   ]
 
   /// Without the name of the table, which they all begin with. Those of columns that Chirrup adds
