@@ -156,17 +156,19 @@ enum DemoData {
       closed_at timestamptz, shown int, rating int, moved int);
     """
 
-  /// Cumulated weights of the hours from 90 days to 6 hours ago. A shop is busiest at eleven, in
-  /// the early afternoon and in the evening, and on Mondays; it grows slowly, and had a sale three
-  /// weeks ago. `$1` is the workspace: its time zone is the shop's.
+  /// Cumulated weights of the hours from 90 days to 2 hours ago; later conversations might close in
+  /// the future. A shop is busiest at eleven, in the early afternoon and in the evening, and on
+  /// Mondays; it grows slowly, and had a sale three weeks ago. `$1` is the workspace: its time zone
+  /// is the shop's.
   static let hours: StaticString = """
     WITH zone AS (
       SELECT coalesce((SELECT value::jsonb ->> 'time_zone' FROM system_settings
         WHERE workspace_id = $1::uuid AND key = 'hours'), 'UTC') AS name
     ), hours AS (
-      SELECT at, at AT TIME ZONE zone.name AS there, extract(epoch FROM now() - at) / 86400 AS days
+      SELECT at, at AT TIME ZONE zone.name AS there,
+        extract(epoch FROM date_trunc('hour', now()) - at) / 86400 AS days
       FROM zone, generate_series(date_trunc('hour', now()) - interval '90 days',
-        date_trunc('hour', now()) - interval '7 hours', interval '1 hour') AS at
+        date_trunc('hour', now()) - interval '3 hours', interval '1 hour') AS at
     ), weighed AS (
       SELECT at, (ARRAY[6, 3, 2, 2, 2, 4, 10, 22, 52, 90, 128, 140, 96, 92, 124, 116, 104, 92, 84,
           98, 110, 74, 36, 14])[1 + extract(hour FROM there)::int]

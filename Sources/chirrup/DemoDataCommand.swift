@@ -24,7 +24,8 @@ struct DemoDataCommand: AsyncParsableCommand {
   var conversations = 1_000
   @Option(
     help: ArgumentHelp(
-      "The number of open ones (default: a fifth, at most 400).", valueName: "count"))
+      "The number of open ones (default: a thousandth, 3 to 400: those of an hour).",
+      valueName: "count"))
   var open: Int?
   @Option(
     help: ArgumentHelp(
@@ -46,7 +47,9 @@ struct DemoDataCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try await data.settings()
-    let open = open ?? min(400, conversations / 5)
+    // The open ones began in the last hour. More of them than an hour usually has would be a peak
+    // in every chart.
+    let open = open ?? min(conversations, max(3, min(400, conversations / 1_000)))
     // ANALYZE needs the owner.
     try Database.withCurrentSchema(settings, as: .owner) { connection in
       let workspace = try connection.workspace(named: workspace)

@@ -42,16 +42,18 @@ enum Terminal {
   /// Reads a password: the first line of standard input, without echo if that is a terminal.
   static func readPassword(prompt: String) -> String? {
     guard isatty(STDIN_FILENO) == 1 else { return readLine() }
-    write(prompt, to: STDERR_FILENO)
     var saved = termios()
     // SAFETY: `saved` is a termios that the call fills.
     guard unsafe tcgetattr(STDIN_FILENO, &saved) == 0 else { return nil }
     var withoutEcho = saved
     withoutEcho.c_lflag &= ~tcflag_t(ECHO)
+    // Before the prompt: TCSAFLUSH discards what was typed until then, and an answer to the prompt
+    // must be neither discarded nor echoed.
     // SAFETY: both calls only read the structure.
     _ = unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &withoutEcho)
+    write(prompt, to: STDERR_FILENO)
     let line = readLine()
-    _ = unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
+    _ = unsafe tcsetattr(STDIN_FILENO, TCSADRAIN, &saved)
     write("\n", to: STDERR_FILENO)
     return line
   }

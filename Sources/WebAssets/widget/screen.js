@@ -34,7 +34,12 @@ const EDITABLE = [Fault.rejected, Fault.too_large, Fault.id_conflict];
  * @type {Record<string, Word>}
  */
 const EVENTS = {
-  claimed: 'joined', assigned: 'joined', closed: 'closed', rated: 'thanks', handover: 'asked',
+  claimed: 'joined',
+  assigned: 'joined',
+  transferred: 'joined',
+  closed: 'closed',
+  rated: 'thanks',
+  handover: 'asked',
 };
 
 /** The words of a teaser, as many as fit into its lines; the style cuts a text without spaces. */
@@ -224,9 +229,10 @@ export class Screen {
    */
   #event({ body, payload, sender }) {
     if (!payload?.event) return body;
-    const word = EVENTS[payload.event];
+    // nobody joins if the queue or a team gets it
+    const word = payload.to !== null && EVENTS[payload.event];
     const who = payload.to ?? payload.operator ?? sender;
-    return word && say(word, who?.name);
+    return word ? say(word, who?.name) : '';
   }
 
   /** @returns {LeadPiece | null | undefined} */

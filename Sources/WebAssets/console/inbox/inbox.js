@@ -301,14 +301,15 @@ export class Inbox {
 export const nameOf = (row) => row.visitor?.name || generatedName(row.visitor?.id ?? row.id);
 
 /**
- * The path of a URL. Another text is returned as it is.
+ * The path of a URL; of a site's first page, its host too. Another text is returned as it is.
  * @param {unknown} page
  */
 export function pathOf(page) {
   if (typeof page !== 'string') return '';
   try {
-    const { protocol, pathname } = new URL(page);
-    return /^https?:$/.test(protocol) ? pathname : page;
+    const { protocol, host, pathname } = new URL(page);
+    if (!/^https?:$/.test(protocol)) return page;
+    return pathname === '/' ? `${host}/` : pathname;
   } catch { return page; }
 }
 

@@ -34,6 +34,14 @@ export function extra({ payload }) {
 }
 
 /**
+ * The text of the bubble: '' if the cards show it.
+ * @param {{body: string, payload?: Payload}} model
+ */
+export const bubbleText = ({ body, payload }) => (
+  list(payload?.cards).length || payload?.title ? '' : body
+);
+
+/**
  * @template {object} T
  * @param {T[] | undefined} value of any type in fact
  * @returns {T[]}

@@ -10,6 +10,18 @@ const EDGE = 200; // px before the end of the loaded entries at which more are l
 /** @typedef {import('./lines.js').OpenedPiece} OpenedPiece */
 /** @typedef {import('../../shared/thread.js').ThreadParts<OpenedPiece>} ThreadParts */
 
+/**
+ * Gives all entries of the visitor the present name: an entry that came live has the name that the
+ * visitor had on connecting, before they filled in a form or an operator corrected it.
+ * @param {import('../../shared/thread.js').Log} log
+ * @param {string} name
+ */
+function rename({ entries, typing }, name) {
+  const senders = entries.map(({ sender }) => sender);
+  const writers = [...typing.others.values()].map(({ who }) => who);
+  for (const who of [...senders, ...writers]) if (who.kind === 'visitor') who.name = name;
+}
+
 export class LogView {
   root = el('div.log', { role: 'log', tabindex: 0, 'aria-relevant': 'additions' });
   /**
@@ -88,14 +100,18 @@ export class LogView {
     this.#on.changed();
   }
 
-  /** @param {import('../../shared/outbox.js').Item[]} items of the outbox */
-  render(items) {
+  /**
+   * @param {import('../../shared/outbox.js').Item[]} items of the outbox
+   * @param {string} name the visitor's, '' if they gave none
+   */
+  render(items, name) {
     const { root, excerpt } = this;
     const thread = this.#thread;
     const talk = this.#talk;
     if (excerpt) thread.atEnd = false; // its end is not the end of the log
     else if (talk && thread.atEnd) trim(talk);
     const shown = excerpt ?? talk;
+    if (shown && name) rename(shown, name);
     root.setAttribute('aria-live', shown?.live ? 'polite' : 'off');
     const held = thread.atEnd ? null : this.#held();
     thread.render(shown, excerpt ? [] : items);

@@ -4,7 +4,7 @@ import { Conversation } from '../../shared/conversation.js';
 import { el, linked } from '../../shared/dom.js';
 import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
 import { Actions } from './actions.js';
-import { extra } from './cards.js';
+import { bubbleText, extra } from './cards.js';
 import { Composer } from './composer.js';
 import { Head } from './head.js';
 import { doing } from '../inbox/activity.js';
@@ -152,7 +152,7 @@ export class Pane {
       state: (item) => outbox.state(item),
       event: (entry) => eventLine(entry, me()),
       extra,
-      text: ({ body }) => linked(body),
+      text: (model) => linked(bubbleText(model)),
       failed: (model) => this.#failed(model),
       tail: () => [],
       lead: () => {
@@ -327,7 +327,8 @@ export class Pane {
     if (status === 'closed') this.composer.emoji.close();
     else if (this.#isFocusDue) this.answer();
     this.log.setAttribute('aria-label', `Conversation with ${name}`);
-    this.view.render(this.#on.outbox.items.filter((item) => item.session === this.id));
+    const items = this.#on.outbox.items.filter((item) => item.session === this.id);
+    this.view.render(items, this.#row?.visitor?.name ?? '');
     const isSeen = document.visibilityState === 'visible';
     if (talk?.ready && this.view.isAtEnd && isSeen) talk.marks.confirm('read', talk.head);
     this.#hint(status, talk);
