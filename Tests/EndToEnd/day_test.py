@@ -5,6 +5,7 @@ the database: no message is missing, doubled or out of order, and lists and stat
 keyboard only. Waits of hours and minutes are written by SQL; everything else is what people do.
 """
 
+import json
 import re
 import sys
 import time
@@ -69,7 +70,6 @@ class DayRun(WidgetRun):
             f"SELECT coalesce(json_agg(content ORDER BY seq), '[]') FROM chats WHERE session_id = '{session}'"
             f" AND kind IN ({kinds})"
         )
-        import json
         return json.loads(rows)
 
     def agree(self, words: str) -> None:
@@ -84,7 +84,8 @@ class DayRun(WidgetRun):
     def differences(self) -> list[str]:
         found = []
         for name, shop in self.shops.items():
-            if shop.page.is_closed() or not shop.panel.is_visible() or not (session := shop.id()):
+            # A form may cover the log, or the whole chat may be closed.
+            if shop.page.is_closed() or not shop.panel.locator(".log").is_visible() or not (session := shop.id()):
                 continue
             if (shown := shop.shown()) != (stored := self.log_of(session, notes=False)):
                 found.append(f"{name} sees {shown}, stored are {stored}")
@@ -136,6 +137,15 @@ class DayRun(WidgetRun):
                 return
             page.keyboard.press(key)
         self.promise(f"{control} is reached by {key}", False)
+
+    def walk_to(self, page: Page, name: str) -> None:
+        """Opens the visitor's conversation with the keys for the next and the previous one."""
+        for key in ["ArrowDown"] * 4 + ["ArrowUp"] * 4:
+            if page.locator(".names h2").inner_text() == name:
+                return
+            page.keyboard.press(f"Alt+{key}")
+            page.wait_for_timeout(200)
+        expect(page.locator(".names h2")).to_have_text(name)
 
     def whole(self, page: Page, texts: str) -> None:
         """No text is cut in a window of a small laptop."""
@@ -363,11 +373,7 @@ class DayRun(WidgetRun):
         row = noor.rows.filter(has_text="Ada Okafor")
         expect(row).to_be_visible()
         self.calm(noor.page)
-        noor.page.keyboard.press("Alt+ArrowDown")
-        if "Ada" not in noor.page.locator(".names h2").inner_text():
-            noor.page.keyboard.press("Alt+ArrowUp")
-            noor.page.keyboard.press("Alt+ArrowUp")
-        expect(noor.page.locator(".names h2")).to_have_text("Ada Okafor")
+        self.walk_to(noor.page, "Ada Okafor")
         expect(noor.page.locator(".log")).to_contain_text("She needs the 1,600 mm hose.")
         self.pictures(noor.page, "day-transferred-noor")
         self.pictures(ada.page, "day-transferred-ada")

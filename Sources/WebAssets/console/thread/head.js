@@ -75,6 +75,7 @@ export class Head {
     this.name.textContent = name;
     this.title.render(title, !!status);
     this.place.textContent = [team, page, doing].filter(Boolean).join(' · ');
+    this.place.title = this.place.textContent;
     this.place.hidden = !this.place.textContent;
     this.chip.textContent = status === 'closed'
       ? 'Closed'
