@@ -3,13 +3,20 @@ public import Primitives
 
 /// A visitor as operators see and change them.
 extension Visitor {
-  /// Columns: id, name, e-mail address, external id, attributes, time of the block, creation time,
-  /// time of the last visit, number of conversations.
+  /// Columns: id, name, e-mail address, external id, whether the host site has signed it,
+  /// attributes, time of the block, creation time, time of the last visit, number of conversations.
+  ///
+  /// An external id may come from an import or from the REST API. Only a signed identity lets a
+  /// browser be the visitor of one, and the first visit of a browser is recorded.
   public static func details(_ id: Identifier, in workspace: Identifier) -> Query {
     Query(
       """
-      SELECT v.id, v.name, v.email, v.external_id, v.attributes::text, v.banned_at, v.created_at,
-        v.last_seen_at, (SELECT count(*) FROM chat_sessions s WHERE s.workspace_id = $1::uuid
+      SELECT v.id, v.name, v.email, v.external_id,
+        v.external_id IS NOT NULL AND EXISTS (SELECT FROM friend_events e
+          WHERE e.visitor_id = v.id AND e.workspace_id = $1::uuid AND e.channel = \(Visitor.channel)
+            AND e.event IN ('follow', 'refollow')),
+        v.attributes::text, v.banned_at, v.created_at, v.last_seen_at,
+        (SELECT count(*) FROM chat_sessions s WHERE s.workspace_id = $1::uuid
           AND s.user_id = v.id AND s.deleted_at IS NULL)
       FROM visitors v WHERE v.workspace_id = $1::uuid AND v.id = $2::uuid
       """, [.uuid(workspace), .uuid(id)])

@@ -96,6 +96,26 @@ struct VisitorWorld {
     #expect(elsewhere.string("visitor.id") == stranger.string("visitor.id"))
   }
 
+  @Test("an external id counts as signed only after a browser came with a signed identity")
+  func unsigned() async throws {
+    let test = try await VisitorWorld()
+    let owner = try await test.world.member(.owner)
+    let path = "/api/v1/admin/live-chat/conversations"
+    let opened = try await test.world.call(
+      "POST", path, as: owner, json: #"{"visitor":{"external_id":"c-1","name":"Ada"}}"#)
+    #expect(opened["conversation.visitor.is_identified"] as? Bool == false)
+    let id = try #require(opened.string("conversation.visitor.id"))
+    let signed = await test.token(#","identity":"\#(test.identity(#""sub":"c-1""#))""#)
+    #expect(signed.string("visitor.id") == id)
+    let shown = try await test.world.call("GET", "/api/v1/admin/visitors/\(id)", as: owner)
+    #expect(shown["visitor.is_identified"] as? Bool == true)
+    #expect(try await test.events(signed).count == 1)
+    let stranger = await test.token()
+    let other = try await test.world.call(
+      "GET", "/api/v1/admin/visitors/\(stranger.string("visitor.id") ?? "")", as: owner)
+    #expect(other["visitor.is_identified"] as? Bool == false)
+  }
+
   @Test("on a shared computer the next identity does not get the former conversation (A10)")
   func shared() async throws {
     let test = try await VisitorWorld()

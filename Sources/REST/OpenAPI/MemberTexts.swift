@@ -169,6 +169,7 @@ enum MemberTexts {
     hours | Business hours. |
     done_count | Conversations that were changed. | 28
     failed_count | Conversations with a refused action. | 0
+    is_identified | Your site has signed the external id; false: nobody has. | true
     is_shared | All operators have it; false: only its owner. | true
     may_change | Whether the caller may change it. | true
     outcome | The result. | done

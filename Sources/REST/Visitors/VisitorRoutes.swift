@@ -8,8 +8,8 @@ struct VisitorRoutes: RouteGroup {
 
   static let visitor = RowShape([
     ("id", .id), ("name", .text), ("email", .optional(.text)), ("external_id", .optional(.text)),
-    ("attributes", .json(.object)), ("banned_at", .optional(.time)), ("created_at", .time),
-    ("last_seen_at", .optional(.time)), ("conversations", .int),
+    ("is_identified", .bool), ("attributes", .json(.object)), ("banned_at", .optional(.time)),
+    ("created_at", .time), ("last_seen_at", .optional(.time)), ("conversations", .int),
   ])
 
   /// The visitor as JSON; nil if the visitor was erased.

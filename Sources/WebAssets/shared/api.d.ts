@@ -155,8 +155,9 @@ interface WidgetConfig {
 
 interface VisitorProfile extends Named {
   email: string | null;
-  /** The id that the site's own server signed. */
   external_id: string | null;
+  /** Whether the site's own server has signed the external id. */
+  is_identified: boolean;
   attributes: Record<string, unknown>;
   banned_at: string | null;
   created_at: string;

@@ -105,10 +105,9 @@ export class App {
       take({ CIRCLE, el, icon, paths, list, say });
       this.forms = forms({
         visitor: this.visitor,
-        workspace: this.given.workspace,
         config: () => this.config,
         session: () => this.session.talk?.session ?? '',
-        begun: () => this.#begun(),
+        begun: (text) => this.#begun(text),
         thank: () => this.#thank(),
       });
       this.screen.changed();
@@ -164,9 +163,13 @@ export class App {
     this.session.talk?.typing.type(text);
   }
 
-  /** The form before the chat was sent. */
-  #begun() {
+  /**
+   * A form that begins a conversation was sent.
+   * @param {string=} text the first message
+   */
+  #begun(text) {
     this.screen.hasBegun = true;
+    if (text) this.send(text);
     this.session.link.start();
     this.screen.render();
     this.view.text.focus();

@@ -132,7 +132,7 @@ export class VisitorPanel {
    */
   #person(row, visitor) {
     const named = visitor.name && !visitor.name.startsWith('Visitor ');
-    const trust = visitor.external_id
+    const trust = visitor.is_identified
       ? el('span.verified', {}, icon('shield', 'small'), 'Identity verified by your site')
       : el('span.meta', {}, named ? 'Name not verified' : 'No name given');
     return el(

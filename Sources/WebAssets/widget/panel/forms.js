@@ -111,18 +111,19 @@ const area = (key, label, required) => ({ key, label: say(label), type: 'area', 
 export function take(parts) { ({ CIRCLE, el, icon, paths, say, list } = parts); }
 
 /**
- * @param {{visitor: import('../visitor.js').Visitor, workspace: string,
- *   config: () => Partial<WidgetConfig>, session: () => string, begun: () => void,
- *   thank: () => void}} on `begun` is called after the form before a chat, `thank` after the others
+ * @param {{visitor: import('../visitor.js').Visitor, config: () => Partial<WidgetConfig>,
+ *   session: () => string, begun: (text?: string) => void, thank: () => void}} on
+ *   `begun` is called after a form that begins a conversation, with its first message
  */
-export const forms = ({ visitor, workspace, config, session, begun, thank }) => ({
+export const forms = ({ visitor, config, session, begun, thank }) => ({
   leave: () => form(say('leave'), config().offline?.text ?? '', 'leave', [
     { key: 'name', label: say('name'), type: 'text' },
     { key: 'email', label: say('email'), type: 'email', required: true },
     area('message', 'message', true),
-  ], async (values) => {
-    await visitor.request('offline', { body: { workspace, ...values } });
-    thank();
+  ], async ({ name, email, message }) => {
+    // a message of the visitor's own conversation, so that they find it and its answer again
+    await visitor.put('profile', { name, email });
+    begun(`${message}`);
   }),
 
   begin: () => form(say('start'), '', 'start', config().prechat?.fields ?? [], async (
