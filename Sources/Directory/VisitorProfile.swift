@@ -132,7 +132,7 @@ extension Visit {
       SELECT $2::uuid, w.id, \(Visitor.channel),
         CASE WHEN w.is_new THEN 'follow' ELSE 'refollow' END, $11::timestamptz
       FROM welcome w LEFT JOIN before b ON b.id = w.id
-      WHERE w.is_new OR NOT EXISTS (SELECT FROM friend_events e
+      WHERE w.is_new OR b.id IS NOT NULL AND NOT EXISTS (SELECT FROM friend_events e
         WHERE e.workspace_id = $2::uuid AND e.visitor_id = w.id AND e.channel = \(Visitor.channel)
           AND e.event IN ('follow', 'refollow'))
       OR b.last_seen_at <= $11::timestamptz - interval '30 days' OR 'unblock' = (

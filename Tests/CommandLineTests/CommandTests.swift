@@ -197,39 +197,6 @@ import Testing
     #expect(filled.text.contains(#"{"workspace":"shop","conversations":8,"open":2}"#))
   }
 
-  private static let drawn: StaticString = """
-    SELECT json_agg(json_build_array(v.name, v.email, s.status, s.operator_name,
-      s.last_message_preview, s.message_count, s.context,
-      CASE WHEN s.status = 'closed' THEN array[s.created_at, s.closed_at] END, r.rating, r.comment,
-      (SELECT json_agg(c.content ORDER BY c.seq) FROM chats c WHERE c.session_id = s.id)
-    ) ORDER BY s.created_at)::text
-    FROM workspaces w JOIN chat_sessions s ON s.workspace_id = w.id
-      JOIN visitors v ON v.id = s.user_id LEFT JOIN csat_responses r ON r.session_id = s.id
-    WHERE w.name LIKE 'seed-_-' || $1::text GROUP BY w.name ORDER BY w.name
-    """
-
-  @Test("demo-data draws the same conversations from the same seed, and others from another one")
-  func seeds() throws {
-    let connection = try BlockingConnection(url)
-    let hour: StaticString = "SELECT date_trunc('hour', now())::text"
-    // The times are relative to the hour, which may end between two runs.
-    for attempt in 1...2 {
-      let began = try connection.texts(hour)
-      for (name, seed) in [("seed-a", "5"), ("seed-b", "5"), ("seed-c", "6")] {
-        #expect(try run("workspace", "create", "\(name)-\(attempt)").status == 0)
-        let filled = try run(
-          "demo-data", "--workspace", "\(name)-\(attempt)", "--conversations", "60",
-          "--seed", seed)
-        #expect(filled.status == 0 && filled.text.contains(#""open":3}"#), "\(filled.text)")
-      }
-      guard try connection.texts(hour) == began else { continue }
-      let rows = try connection.texts(CommandTests.drawn, [.text("\(attempt)")])
-      #expect(rows.count == 3 && rows[0] == rows[1] && rows[1] != rows[2])
-      return
-    }
-    Issue.record("the hour ended twice")
-  }
-
   @Test("visitors' tokens come with a session and the requested number")
   func visitorTokens() throws {
     let tokens = try run("token", "visitor", "--workspace", "shop", "--count", "3").objects()

@@ -16,8 +16,8 @@ from playwright.sync_api import expect
 from widget_test import WidgetRun
 from wire import Gate, Proxy
 
-COMMITS = (1, 2, 3, 5, 8, 13, 21)  # at which a run is killed, in its own count
-KILLS = 4  # at random moments
+COMMITS = (1, 2, 4, 7, 10, 13)  # at which a run is killed, in its own count
+KILLS = 3  # at random moments
 PATIENCE = 30_000
 OF_CHATWOOT = "s.context ? 'chatwoot'"
 #: All that an import stores, as text: with ids, numbers and times.

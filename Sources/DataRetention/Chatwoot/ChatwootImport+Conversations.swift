@@ -189,6 +189,12 @@ extension ChatwootImport {
     let made = try store(ChatwootStore.ratings, page.ratings, [.bool(isRun)])
     add(made?.int(0, 0) ?? 0, to: \.ratings)
   }
+
+  /// Running gateways send the conversations to the consoles that show their workspace.
+  func announce(_ page: Page) throws(QueryFailure) {
+    try storedData.connection.run(
+      Query(ChatwootStore.announcement, [.uuid(workspace), .uuids(page.open.values.map(\.id))]))
+  }
 }
 
 // MARK: Messages

@@ -101,6 +101,7 @@ public struct ChatwootImport {
       guard !rows.isEmpty else { break }
       let first = last
       last = rows.int(rows.count - 1, 0) ?? Int64.max
+      let before = summary
       let page = try importConversations(rows)
       try source.messages(after: first, upTo: last) { messages in
         try importMessages(messages, of: page)
@@ -109,6 +110,7 @@ public struct ChatwootImport {
         try report(progress)
       }
       try finish(page)
+      if isRun, summary != before { try announce(page) }
     }
     if isRun, summary != Summary() { try conclude() }
     return summary

@@ -185,6 +185,17 @@ enum ChatwootStore {
     FROM fresh ORDER BY session, seq
     """
 
+  /// Payloads as gateways notify each other (`PeerNotifier`): sessions of a workspace, whose queue
+  /// has moved too. A payload has less than 8,000 bytes, and a session 38 of them. Returns a number.
+  static let announcement: SQL = """
+    SELECT count(pg_notify('chirrup',
+      concat('00000000-0000-0000-0000-000000000000 w', $1::uuid, g.words, ' q'))::text)
+    FROM (
+      SELECT string_agg(' s' || n.id, '') AS words FROM (
+        SELECT id, row_number() OVER () / 200 AS part FROM unnest($2::uuid[]) AS id) AS n
+      GROUP BY part) AS g
+    """
+
   /// Everything until the time at which a party last looked is read. A mark only grows.
   static let marks: SQL = """
     INSERT INTO read_marks AS m
