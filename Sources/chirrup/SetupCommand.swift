@@ -126,6 +126,7 @@ struct SetupCommand: AsyncParsableCommand {
 
         Start it    chirrup serve, unless it runs already
         Log in      \(url)/console
+        Test it     \(url)/setup, after you have logged in: its last step sends a test message
 
         On your website:
         <script src="\(url)/widget.js" data-workspace="\(workspace.publicKey)" async></script>

@@ -111,14 +111,16 @@ class ImportRun(WidgetRun):
         self.promise(f"… and {KILLS} times at random moments (seed {seed})")
 
     def compare(self) -> None:
-        wrong = []
+        wrong, total = [], 0
         for statement in CONTENTS:
             here, there = (self.rows(database, statement) for database in (self.options.database, self.of("whole")))
+            total += len(there)
             # Accounts of members have their ids from the address, so they are the same in both databases.
             if here != there:
                 differing = [pair for pair in zip(here, there) if pair[0] != pair[1]][:1]
                 wrong.append(f"{statement[:60]}: {len(here)} and {len(there)} rows, {differing}")
-        self.promise("\n      ".join(["the result equals that of the import that was not killed", *wrong]), not wrong)
+        self.promise("\n      ".join([f"all {total} rows equal those of the import that was not killed", *wrong]),
+                     not wrong and total > 5_000)
         verified = subprocess.run([self.options.chirrup, "migrate", "verify", "--database-url", self.options.database],
                                   capture_output=True, text=True)
         self.promise(f"every check of the data passes {verified.stderr if verified.returncode else ''}",

@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 
 PASSWORD = "a sentence of my own"
@@ -37,12 +38,19 @@ class Terminal:
             self.seen += part.decode()
         self.place = self.seen.index(text, self.place) + len(text)
 
-    def answer(self, question, text):
+    def answer(self, question, text, echo=True):
         self.expect(question)
+        # An answer may follow at once: whatever is typed after the question counts, and a password is not echoed.
+        echoes = bool(termios.tcgetattr(self.descriptor)[3] & termios.ECHO)
+        assert echoes == echo, f"after {question!r} the terminal {'echoes' if echoes else 'does not echo'}"
         os.write(self.descriptor, (text + "\n").encode())
 
     def end(self):
+        deadline = time.monotonic() + TIMEOUT
         while True:
+            assert time.monotonic() < deadline, f"the command does not end; the terminal shows:\n{self.seen}"
+            if not select.select([self.descriptor], [], [], 1)[0]:
+                continue
             try:
                 part = os.read(self.descriptor, 4096)
             except OSError:
@@ -65,13 +73,14 @@ def terminal(chirrup, options):
     shell.answer("Time zone [UTC]: ", "Europe/Nowhere")
     shell.expect("does not know the time zone")
     shell.answer("Time zone [UTC]: ", "Europe/Berlin")
-    shell.answer("at least 10 characters: ", "tidewater")
+    shell.answer("at least 10 characters: ", "tidewater", echo=False)
     shell.expect("needs at least 10 characters")
-    shell.answer("at least 10 characters: ", PASSWORD)
-    shell.answer("Repeat the password: ", PASSWORD)
+    shell.answer("at least 10 characters: ", PASSWORD, echo=False)
+    shell.answer("Repeat the password: ", PASSWORD, echo=False)
     status = shell.end()
     assert status == 0, (status, shell.seen)
     assert PASSWORD not in shell.seen, "the password was echoed"
+    assert "/setup, after you have logged in" in shell.seen, shell.seen
     assert "Tidewater Cycles is set up." in shell.seen and 'data-workspace="pk_' in shell.seen, shell.seen
 
 

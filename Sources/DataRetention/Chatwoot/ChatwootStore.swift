@@ -186,7 +186,7 @@ enum ChatwootStore {
     """
 
   /// Payloads as gateways notify each other (`PeerNotifier`): sessions of a workspace, whose queue
-  /// has moved too. A payload has less than 8,000 bytes, and a session 38 of them. Returns a number.
+  /// has moved too. A payload has less than 8,000 bytes, and a session 38 of them.
   static let announcement: SQL = """
     SELECT count(pg_notify('chirrup',
       concat('00000000-0000-0000-0000-000000000000 w', $1::uuid, g.words, ' q'))::text)
