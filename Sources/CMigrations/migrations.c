@@ -151,6 +151,9 @@ static const unsigned char macros[] = {
 static const unsigned char rules_by_column[] = {
 #embed "sql/20270330_rules_by_column.sql"
 };
+static const unsigned char analytics_groups[] = {
+#embed "sql/20270320_analytics_groups.sql"
+};
 
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
@@ -207,6 +210,7 @@ static const chirrup_migration table[] = {
   {"20270305_macros", macros, sizeof macros},
   {"20270315_watch_visitors", watch_visitors, sizeof watch_visitors},
   {"20270330_rules_by_column", rules_by_column, sizeof rules_by_column},
+  {"20270320_analytics_groups", analytics_groups, sizeof analytics_groups},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

@@ -1,24 +1,33 @@
 import Postgres
 public import Primitives
 
-/// The analytics of a workspace (`chat_analytics`) by day in its time zone. The migrations
-/// 20261124_count_analytics and 20270120_count_by_sets explain how they are maintained without a
-/// scan.
+/// The analytics of a workspace by day in its time zone (`chat_analytics`, its buckets, and those of
+/// teams and tags). The migrations 20261124_count_analytics, 20270120_count_by_sets and
+/// 20270320_analytics_groups explain how they are maintained without a scan.
+///
+/// Every figure of a period counts the conversations that began in it, whatever their status: those
+/// whose first message is of one of its days. A figure that only some of them have, such as the
+/// time to resolution, has the number of these beside it.
 public enum Analytics {
-  /// The figures of a day, of an operator, or of a whole range.
+  /// The figures of a day, of an operator, a team or a tag, or of a whole period.
   public struct Figures: Sendable, Equatable {
-    public var sessions: Int64
-    /// Those of the sessions that are closed.
-    public var closed: Int64
-    /// Of the closed sessions: an open one is counted when it closes.
-    public var messages: Int64
-    public var ratings: Int64
-    /// The sum of ratings from 1 to 5.
-    public var rated: Int64
+    /// Conversations that began.
+    public var sessions: Int64 = 0
+    /// Those of them that an operator has claimed, answered and closed.
+    public var claimed: Int64 = 0
+    public var answered: Int64 = 0
+    public var closed: Int64 = 0
+    public var messages: Int64 = 0
+    /// The number of ratings with 1 to 5 stars.
+    public var stars: [Int64] = [0, 0, 0, 0, 0]
     /// P50 and P90 of waiting, first response and resolution, in milliseconds; nil without data.
-    public var times: [Int64?]
+    public var times: [Int64?] = [nil, nil, nil, nil, nil, nil]
 
-    static let timeColumns = 6
+    public init() {}
+
+    public var ratings: Int64 { stars.reduce(0, +) }
+    /// The sum of all ratings.
+    public var rated: Int64 { zip(1..., stars).reduce(0) { $0 + Int64($1.0) * $1.1 } }
   }
 
   /// Whether a conversation has changed that is not counted yet.
@@ -54,10 +63,10 @@ public enum Analytics {
     from: String, to: String, days: Int64, timeZone: String, countedAt: WallTime?
   )
 
-  /// Resolves a range of days; by default the last 30 days until today. `countedAt`: every change
-  /// until then is counted.
+  /// Resolves a range of days; without `from` it has `days` days, by default until today.
+  /// `countedAt`: every change until then is counted.
   public static func range(
-    _ workspace: Identifier, from: String?, to: String?, now: WallTime
+    _ workspace: Identifier, from: String?, to: String?, days: Int64 = 30, now: WallTime
   ) -> Statement<DayRange?> {
     Statement(
       Query(
@@ -70,8 +79,9 @@ public enum Analytics {
             least($2::text::date + 365, ($4::timestamptz AT TIME ZONE z.name)::date))) AS last
           OFFSET 0) AS l
         CROSS JOIN LATERAL (
-          SELECT coalesce($2::text::date, l.last - 29) AS first, l.last) AS r
-        """, [.uuid(workspace), .text(from), .text(to), .time(now)])
+          SELECT coalesce($2::text::date, l.last - $5::bigint::integer + 1) AS first, l.last)
+          AS r
+        """, [.uuid(workspace), .text(from), .text(to), .time(now), .int(days)])
     ) { rows in
       guard !rows.isEmpty, let from = rows.text(0, 0), let to = rows.text(0, 1),
         let days = rows.int(0, 2), let zone = rows.text(0, 3)
@@ -80,45 +90,36 @@ public enum Analytics {
     }
   }
 
-  /// Every day of the range, including days without conversations; the last row (`day` is nil) is
-  /// the whole range.
+  /// Every day of the range, including days without conversations.
   public static func days(
     _ workspace: Identifier, from: String, to: String
-  ) -> Statement<[(day: String?, figures: Figures)]> {
-    Statement(
-      Query(
-        """
-        SELECT d.day::date::text, coalesce(a.sessions, 0)::bigint,
-          (SELECT coalesce(sum(b.sessions), 0)::bigint FROM chat_analytics_buckets b
-            WHERE b.workspace_id = $1::uuid AND b.day = d.day::date
-              AND b.operator_id = '00000000-0000-0000-0000-000000000000'
-              AND b.metric = 'resolution'),
-          coalesce(a.messages, 0)::bigint, coalesce(a.csat_count, 0)::bigint,
-          coalesce(a.csat_sum, 0)::bigint, a.wait_p50_ms,
-          a.wait_p90_ms, a.first_response_p50_ms, a.first_response_p90_ms, a.resolution_p50_ms,
-          a.resolution_p90_ms
-        FROM generate_series($2::text::date, $3::text::date, interval '1 day') AS d (day)
-        LEFT JOIN chat_analytics a ON a.workspace_id = $1::uuid AND a.day = d.day::date
-          AND a.operator_id = '00000000-0000-0000-0000-000000000000'
-        UNION ALL
-        SELECT NULL, s.*, t[1], t[2], t[3], t[4], t[5], t[6]
-        FROM (
-          SELECT coalesce(sum(sessions), 0)::bigint,
-            (SELECT coalesce(sum(b.sessions), 0)::bigint FROM chat_analytics_buckets b
-              WHERE b.workspace_id = $1::uuid AND b.day BETWEEN $2::text::date AND $3::text::date
-                AND b.operator_id = '00000000-0000-0000-0000-000000000000'
-                AND b.metric = 'resolution'),
-            coalesce(sum(messages), 0)::bigint, coalesce(sum(csat_count), 0)::bigint,
-            coalesce(sum(csat_sum), 0)::bigint
-          FROM chat_analytics WHERE workspace_id = $1::uuid
-            AND day BETWEEN $2::text::date AND $3::text::date
-            AND operator_id = '00000000-0000-0000-0000-000000000000') AS s,
-          chirrup_times($1::uuid, $2::text::date, $3::text::date,
-            '00000000-0000-0000-0000-000000000000') AS t
-        ORDER BY 1 NULLS LAST
-        """, [.uuid(workspace), .text(from), .text(to)])
-    ) { rows in (0..<rows.count).map { (rows.text($0, 0), Figures(rows, $0, from: 1)) } }
+  ) -> Statement<[(day: String, figures: Figures)]> {
+    Statement(Query(daysSQL, [.uuid(workspace), .text(from), .text(to)])) { rows in
+      (0..<rows.count).map { (rows.text($0, 0) ?? "", Figures(rows, $0, from: 1)) }
+    }
   }
+
+  private static let daysSQL: SQL = """
+    WITH counts AS MATERIALIZED (
+      SELECT b.day, \(numbers(of: "b.sessions"))
+      FROM chat_analytics_buckets b
+      WHERE b.workspace_id = $1::uuid AND b.day BETWEEN $2::text::date AND $3::text::date
+        AND b.operator_id = '00000000-0000-0000-0000-000000000000' AND b.metric <> 'hour'
+      GROUP BY b.day
+    ), open AS MATERIALIZED (
+      \(openMessages(by: "f.day", from: "$2::text::date"))
+    )
+    SELECT d.day::date::text, coalesce(a.sessions, 0)::bigint, c.claimed, c.answered,
+      c.closed, (coalesce(a.messages, 0) + coalesce(o.amount, 0))::bigint,
+      c.stars1, c.stars2, c.stars3, c.stars4, c.stars5, a.wait_p50_ms, a.wait_p90_ms,
+      a.first_response_p50_ms, a.first_response_p90_ms, a.resolution_p50_ms, a.resolution_p90_ms
+    FROM generate_series($2::text::date, $3::text::date, interval '1 day') AS d (day)
+    LEFT JOIN chat_analytics a ON a.workspace_id = $1::uuid AND a.day = d.day::date
+      AND a.operator_id = '00000000-0000-0000-0000-000000000000'
+    LEFT JOIN counts c ON c.day = d.day::date
+    LEFT JOIN open o ON o.key = d.day::date
+    ORDER BY d.day
+    """
 
   /// The number of new conversations by weekday (Monday first) and hour.
   public static func hours(
@@ -143,68 +144,5 @@ public enum Analytics {
       }
       return hours
     }
-  }
-
-  public typealias OperatorFigures = (id: Identifier, name: String, figures: Figures)
-
-  /// Operators with a conversation in the range, the busiest first.
-  public static func operators(
-    _ workspace: Identifier, from: String, to: String, limit: Int
-  ) -> Statement<[OperatorFigures]> {
-    Statement(
-      Query(
-        """
-        WITH s AS (
-          SELECT operator_id, sum(sessions)::bigint AS sessions, sum(messages)::bigint AS messages,
-            sum(csat_count)::bigint AS ratings, sum(csat_sum)::bigint AS rated
-          FROM chat_analytics WHERE workspace_id = $1::uuid
-            AND day BETWEEN $2::text::date AND $3::text::date
-            AND operator_id <> '00000000-0000-0000-0000-000000000000'
-          GROUP BY operator_id ORDER BY 2 DESC, operator_id LIMIT $4::bigint
-        ), buckets AS (
-          SELECT operator_id, metric, bucket, sum(sessions) AS sessions
-          FROM chat_analytics_buckets
-          WHERE workspace_id = $1::uuid AND day BETWEEN $2::text::date AND $3::text::date
-          GROUP BY operator_id, metric, bucket
-        ), sums AS (
-          SELECT operator_id, metric, bucket,
-            sum(sessions) OVER (PARTITION BY operator_id, metric ORDER BY bucket) AS upto,
-            sum(sessions) OVER (PARTITION BY operator_id, metric) AS whole
-          FROM buckets
-        ), ends AS (
-          SELECT operator_id, metric,
-            chirrup_bucket_end(min(bucket) FILTER (WHERE upto >= 0.5 * whole)) AS p50,
-            chirrup_bucket_end(min(bucket) FILTER (WHERE upto >= 0.9 * whole)) AS p90
-          FROM sums GROUP BY operator_id, metric
-        )
-        SELECT s.operator_id, coalesce(o.name, ''), s.sessions,
-          (SELECT coalesce(sum(b.sessions), 0)::bigint FROM buckets b
-            WHERE b.operator_id = s.operator_id AND b.metric = 'resolution'),
-          s.messages, s.ratings, s.rated,
-          w.p50, w.p90, f.p50, f.p90, r.p50, r.p90
-        FROM s
-        LEFT JOIN ends w ON w.operator_id = s.operator_id AND w.metric = 'wait'
-        LEFT JOIN ends f ON f.operator_id = s.operator_id AND f.metric = 'first_response'
-        LEFT JOIN ends r ON r.operator_id = s.operator_id AND r.metric = 'resolution'
-        LEFT JOIN operators o ON o.id = s.operator_id
-        ORDER BY s.sessions DESC, s.operator_id
-        """, [.uuid(workspace), .text(from), .text(to), .int(Int64(limit))])
-    ) { rows in
-      (0..<rows.count).compactMap { row in
-        rows.uuid(row, 0).map { ($0, rows.text(row, 1) ?? "", Figures(rows, row, from: 2)) }
-      }
-    }
-  }
-}
-
-extension Analytics.Figures {
-  /// Columns: sessions, closed sessions, messages, ratings, sum of ratings, the six times.
-  init(_ rows: Rows, _ row: Int, from column: Int) {
-    sessions = rows.int(row, column) ?? 0
-    closed = rows.int(row, column + 1) ?? 0
-    messages = rows.int(row, column + 2) ?? 0
-    ratings = rows.int(row, column + 3) ?? 0
-    rated = rows.int(row, column + 4) ?? 0
-    times = (0..<Analytics.Figures.timeColumns).map { rows.int(row, column + 5 + $0) }
   }
 }

@@ -16,7 +16,16 @@ import Testing
   private func figures(_ owner: BlockingConnection) throws -> [String] {
     try owner.texts("SELECT (to_jsonb(a) - 'computed_at')::text FROM chat_analytics a ORDER BY 1")
       + owner.texts("SELECT b::text FROM chat_analytics_buckets b ORDER BY 1")
+      + groups(owner)
       + owner.texts("SELECT f::text FROM chat_session_figures f ORDER BY 1")
+  }
+
+  /// None before the migration that makes the table.
+  private func groups(_ owner: BlockingConnection) throws -> [String] {
+    guard try owner.number("SELECT count(to_regclass('chat_analytics_groups'))") == 1 else {
+      return []
+    }
+    return try owner.texts("SELECT g::text FROM chat_analytics_groups g ORDER BY 1")
   }
 
   private func count(

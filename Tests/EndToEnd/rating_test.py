@@ -299,17 +299,21 @@ class RatingRun(WidgetRun):
         self.sql(f"UPDATE csat_responses SET comment = NULL WHERE session_id <> '{session}'")
         # Forty-five older ones of the same visitor's earlier conversations, the newest of them in Arabic.
         self.sql(
-            "WITH made AS (INSERT INTO chat_sessions (id, workspace_id, user_id, status, closed_at)"
-            " SELECT gen_random_uuid(), s.workspace_id, s.user_id, 'closed', now() FROM chat_sessions s,"
-            f" generate_series(1, 45) WHERE s.id = '{session}' RETURNING id, workspace_id, user_id)"
+            "WITH made AS (INSERT INTO chat_sessions"
+            " (id, workspace_id, user_id, status, closed_at, last_seq, message_count)"
+            " SELECT gen_random_uuid(), s.workspace_id, s.user_id, 'closed', now(), 1, 1 FROM chat_sessions s,"
+            f" generate_series(1, 45) WHERE s.id = '{session}' RETURNING id, workspace_id, user_id), said AS ("
+            "INSERT INTO chats (workspace_id, session_id, seq, role, content, content_hash)"
+            " SELECT workspace_id, id, 1, 'visitor', 'Hello', sha256('Hello') FROM made)"
             " INSERT INTO csat_responses (workspace_id, session_id, visitor_id, rating, comment, created_at)"
             " SELECT workspace_id, id, user_id, 1 + n % 5, CASE n WHEN 1 THEN 'كان الرد سريعًا، شكرًا. HS33' ELSE"
             " '=earlier ' || n END, now() - n * interval '1 minute' FROM (SELECT *, row_number() OVER () AS n FROM made) m"
         )
-        page.goto(f"{self.options.base_url}/console#/analytics/7")
+        page.goto(f"{self.options.base_url}/console#/analytics/7/ratings")
         page.reload()
-        place = page.get_by_role("region", name="Comments")
+        place = page.get_by_role("region", name="Ratings", exact=True)
         items = place.get_by_role("listitem")
+        place.get_by_label("Comment").select_option("With a comment")
         expect(items).to_have_count(20)
         expect(items.first.locator(".remark")).to_have_text(HOSTILE, use_inner_text=False)
         expect(items.first.get_by_role("img", name="2 of 5 stars")).to_be_visible()
@@ -322,7 +326,7 @@ class RatingRun(WidgetRun):
         items.first.scroll_into_view_if_needed()
         self.shot(page, "rating-analytics")
         self.accessible(page, "analytics with comments")
-        more = place.get_by_role("button", name="Show older comments")
+        more = place.get_by_role("button", name="Show older ratings")
         for count in (40, 46):
             more.press("Enter")
             expect(items).to_have_count(count)
@@ -330,7 +334,7 @@ class RatingRun(WidgetRun):
         expect(items.nth(40).get_by_role("link")).to_be_focused()
         self.promise("older ones are loaded in pages, and the focus moves to the first new one")
         with page.expect_download() as coming:
-            place.get_by_role("button", name="Export comments").click()
+            place.get_by_role("button", name="Ratings as CSV").click()
         rows = list(csv.DictReader(io.StringIO(Path(coming.value.path()).read_text(encoding="utf-8"), newline="")))
         self.promise(f"all of them can be downloaded as CSV ({len(rows)}), and none is a formula",
                      len(rows) == 46 and rows[0]["comment"] == HOSTILE and rows[0]["session"] == session
@@ -359,9 +363,9 @@ class RatingRun(WidgetRun):
         page.reload()
         expect(page.locator(".log .event").filter(has_text="Rated 2 of 5")).to_be_visible()
         gone = page.locator(".remark").count() == 0
-        page.goto(f"{self.options.base_url}/console#/analytics/7")
-        expect(page.get_by_text("No comments in this period").or_(
-            page.get_by_text("No conversations in the last 7 days"))).to_be_visible()
+        page.goto(f"{self.options.base_url}/console#/analytics/7/ratings")
+        page.get_by_label("Comment").select_option("With a comment")
+        expect(page.get_by_text("No rating matches these filters.")).to_be_visible()
         self.promise(f"an erased visitor's comments are gone from database, thread and analytics ({status}, {kept})",
                      status == 204 and kept == "0" and gone)
 

@@ -11,9 +11,10 @@ import Testing
 @testable import REST
 
 /// Random conversations, made with the statements of the API.
-private struct Play {
+struct Play {
   let world: World
   let operators: [Operator]
+  let teams: [String]
   var sessions: [(id: Identifier, visitor: Identifier)] = []
   var random: SystemRandomNumberGenerator = SystemRandomNumberGenerator()
 
@@ -24,6 +25,14 @@ private struct Play {
       all.append(try await World.addOperator(name, to: world.workspace, world.database))
     }
     operators = all
+    var teams: [String] = []
+    for name in ["Sales", "Support"] {
+      let made = try await world.call(
+        "POST", "/api/v1/admin/teams", as: try await world.member(.owner),
+        json: #"{"name":"\#(name)"}"#)
+      teams.append(try #require(made.string("team.id")))
+    }
+    self.teams = teams
   }
 
   /// A conversation whose first message is this many seconds old.
@@ -51,7 +60,7 @@ private struct Play {
     guard let (session, visitor) = sessions.randomElement(using: &random) else { return }
     let member = operators.randomElement(using: &random) ?? world.mika
     let path = "\(conversations)/\(session)"
-    switch Int.random(in: 0..<8, using: &random) {
+    switch Int.random(in: 0..<10, using: &random) {
     case 0, 1:
       let answer = try await world.call("POST", "\(path)/claim", as: member, json: "{}")
       #expect([200, 409].contains(answer.status))
@@ -76,6 +85,14 @@ private struct Play {
         session: session, workspace: world.workspace.id, visitor: visitor,
         rating: Int64.random(in: 1...5, using: &random), comment: nil, line: World.identifier())
       #expect(try await world.database.ask(rating.statement) != nil)
+    case 6:
+      let tags = ["[]", #"["vip"]"#, #"["late","vip"]"#].randomElement(using: &random) ?? "[]"
+      let answer = try await world.call("PUT", "\(path)/tags", json: #"{"tags":\#(tags)}"#)
+      #expect(answer.status == 200)
+    case 7:
+      let team = teams.randomElement(using: &random) ?? ""
+      let answer = try await world.call("POST", "\(path)/transfer", json: #"{"team":"\#(team)"}"#)
+      #expect([200, 409].contains(answer.status))
     default:
       let role = ["visitor", "operator", "bot"].randomElement(using: &random) ?? "bot"
       let kind = ["text", "text", "card", "note"].randomElement(using: &random) ?? "text"
@@ -127,7 +144,8 @@ private struct Play {
             (SELECT min(created_at) FROM chats c
               WHERE c.session_id = s.id AND c.kind IN ('text', 'card')) AS began_at,
             (SELECT min(created_at) FROM chats c
-              WHERE c.session_id = s.id AND c.payload ->> 'event' = 'claimed') AS taken_at
+              WHERE c.session_id = s.id AND c.payload ->> 'event' = 'claimed'
+                AND s.claimed_at IS NOT NULL) AS taken_at
           FROM chat_sessions s LEFT JOIN csat_responses r ON r.session_id = s.id
           WHERE s.workspace_id = $1::uuid
         ), timed AS (
@@ -194,17 +212,19 @@ private struct Play {
 
   /// The percentiles of all operators in one statement equal those of each operator.
   private func sameTimes(_ world: World) async throws {
-    let figures = try await world.database.ask(
-      Analytics.operators(world.workspace.id, from: "2000-01-01", to: "2100-01-01", limit: 9))
-    #expect(!figures.isEmpty)
-    for (id, _, figures) in figures {
+    let groups = try await world.database.ask(
+      Analytics.groups(
+        .operators, of: world.workspace.id, from: "2000-01-01", to: "2100-01-01", limit: 9))
+    #expect(!groups.isEmpty)
+    for group in groups {
+      let id = try #require(Identifier(group.key))
       let times = try await world.database.run(
         Query(
           """
           SELECT t[1], t[2], t[3], t[4], t[5], t[6]
           FROM chirrup_times($1::uuid, '2000-01-01', '2100-01-01', $2::uuid) AS t
           """, [.uuid(world.workspace.id), .uuid(id)]))
-      #expect(figures.times == (0..<6).map { times.int(0, $0) })
+      #expect(group.figures.times == (0..<6).map { times.int(0, $0) })
     }
   }
 
@@ -298,13 +318,16 @@ private struct Play {
     let other = try await World()
     let empty = try await other.call("GET", path, now: now)
     #expect(empty.int("total.sessions") == 0)
+    #expect(empty.int("previous.sessions") == 0 && empty.objects("days").count == 30)
     #expect(empty["total.csat_mean"] == nil)
     for query in [
       "from=2026-02-30", "from=x", "from=", "from=2026-11-22&to=2026-11-21",
-      "from=2020-01-01&to=2021-01-01",
+      "from=2020-01-01&to=2021-01-01", "days=0", "days=367", "days=x", "days=7&from=2026-11-22",
     ] {
       #expect(try await world.call("GET", "\(path)?\(query)", now: now).status == 400, "\(query)")
     }
+    let days = try await world.call("GET", "\(path)?days=7", now: now)
+    #expect(days.objects("days").count == 7 && days.string("to") == answer.string("to"))
     // With “from” alone, at most a year.
     let year = try await world.call("GET", "\(path)?from=2020-01-01", now: now)
     #expect(year.string("to") == "2020-12-31" && year.objects("days").count == 366)

@@ -189,8 +189,9 @@ class Browser:
         for session in sessions:
             self.go(page, f"#/inbox/{session}")
             self.look(page, "a conversation")
-        self.go(page, "#/analytics")
-        self.look(page, "analytics")
+        for place in ("#/analytics", "#/analytics/30/ratings"):
+            self.go(page, place)
+            self.look(page, "analytics")
         self.go(page, "#/settings")
         expect(page.get_by_role("heading", name="Settings")).to_be_visible()
         links = page.locator(".settings-nav a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")

@@ -280,6 +280,9 @@ public enum Teams {
     ), target AS MATERIALIZED (
       SELECT s.id FROM page p JOIN chat_sessions s ON s.id = p.id
       WHERE s.workspace_id = $1::uuid ORDER BY s.id FOR UPDATE OF s
+    ), noted AS (
+      INSERT INTO chat_analytics_pending (workspace_id, session_id)
+      SELECT $1::uuid, t.id FROM target t
     )
     UPDATE chat_sessions s SET team_id = NULL, team_since = NULL
     FROM target t WHERE s.workspace_id = $1::uuid AND s.id = t.id

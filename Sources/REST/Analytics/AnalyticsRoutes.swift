@@ -1,4 +1,4 @@
-/// The figures of a workspace's conversations, by day, hour and operator.
+/// The figures of a workspace's conversations, by day, hour, operator, team and tag.
 import Directory
 import JSON
 import Primitives
@@ -13,7 +13,8 @@ struct AnalyticsRoutes: RouteGroup {
   static let countedMax: Int64 = 2_000
   /// How long a response waits for another count, in milliseconds.
   private static let patience: Int64 = 500
-  private static let operatorsMax = 500
+  /// The most operators, teams or tags of a response: those with the most conversations.
+  static let groupsMax = 500
 
   func showAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
     let range = try await countedRange(call)
@@ -21,20 +22,18 @@ struct AnalyticsRoutes: RouteGroup {
       Analytics.days(call.workspace, from: range.from, to: range.to))
     let hours = try await api.expensiveDatabase.run(
       Analytics.hours(call.workspace, from: range.from, to: range.to))
+    let whole = try await groups(.all, call, range).first
     return .json(
       [UInt8].object { json in
         append(range, to: &json)
-        // The last element has no day: it is the total.
-        json.appendArray("days", days.compactMap { day, figures in day.map { ($0, figures) } }) {
-          element, json in
+        json.appendArray("days", days) { element, json in
           json += [UInt8].object {
-            $0.appendMember("day", element.0)
-            append(element.1, to: &$0)
+            $0.appendMember("day", element.day)
+            append(element.figures, to: &$0)
           }
         }
-        json.appendObject("total") { json in
-          if let total = days.last { append(total.figures, to: &json) }
-        }
+        json.appendObject("total") { append(whole?.figures ?? Analytics.Figures(), to: &$0) }
+        json.appendObject("previous") { append(whole?.previous ?? Analytics.Figures(), to: &$0) }
         json.appendMember(
           "by_hour",
           json: JSONValue.array(hours.map { .array($0.map { .int(Int($0)) }) }).text)
@@ -42,40 +41,67 @@ struct AnalyticsRoutes: RouteGroup {
   }
 
   func showOperatorAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
+    try await show(.operators, "operators", call)
+  }
+
+  func showTeamAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
+    try await show(.teams, "teams", call)
+  }
+
+  func showTagAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
+    try await show(.tags, "tags", call)
+  }
+
+  private func show(
+    _ grouping: Analytics.Grouping, _ name: StaticString, _ call: Call
+  ) async throws(Problem) -> APIResponse {
     let range = try await countedRange(call)
-    let operators = try await api.expensiveDatabase.run(
-      Analytics.operators(
-        call.workspace, from: range.from, to: range.to, limit: AnalyticsRoutes.operatorsMax))
+    let groups = try await groups(grouping, call, range)
     return .json(
       [UInt8].object { json in
         append(range, to: &json)
-        json.appendArray("operators", operators) { element, json in
+        json.appendArray(name, groups) { group, json in
           json += [UInt8].object {
-            $0.appendMember("id", element.id)
-            $0.appendMember("name", element.name)
-            append(element.figures, to: &$0)
+            if grouping != .tags { $0.appendMember("id", group.key) }
+            $0.appendMember("name", group.name)
+            append(group.figures, to: &$0)
+            $0.appendObject("previous") { append(group.previous, to: &$0) }
           }
         }
       })
   }
 
+  private func groups(
+    _ grouping: Analytics.Grouping, _ call: Call, _ range: Analytics.DayRange
+  ) async throws(Problem) -> [Analytics.Group] {
+    try await api.expensiveDatabase.run(
+      Analytics.groups(
+        grouping, of: call.workspace, from: range.from, to: range.to,
+        limit: AnalyticsRoutes.groupsMax))
+  }
+
   /// The days of the query, after conversations that are not counted yet were counted.
-  private func countedRange(_ call: Call) async throws(Problem) -> Analytics.DayRange {
+  func countedRange(_ call: Call) async throws(Problem) -> Analytics.DayRange {
     _ = try await api.expensiveDatabase.run(
       Analytics.count(limit: AnalyticsRoutes.countedMax, patience: AnalyticsRoutes.patience))
     return try await dayRange(call)
   }
 
   /// The days of the query, `from` and `to` included.
-  func dayRange(_ call: Call) async throws(Problem) -> Analytics.DayRange {
+  private func dayRange(_ call: Call) async throws(Problem) -> Analytics.DayRange {
     let query = try QueryString(call.request.query)
     for name in ["from", "to"] {
       guard let text = query.formatted(name), !isDate(text) else { continue }
       throw .invalidParameter(name, "a date such as 2026-11-22")
     }
+    let days = try query.int("days", in: 1...AnalyticsRoutes.daysMax)
+    guard days == nil || query["from"] == nil else {
+      throw .invalid("The parameters “from” and “days” exclude each other. Send one of them.")
+    }
     let range = try await api.expensiveDatabase.run(
       Analytics.range(
-        call.workspace, from: query["from"], to: query["to"], now: call.request.now))
+        call.workspace, from: query["from"], to: query["to"], days: days ?? 30,
+        now: call.request.now))
     guard let range, (1...AnalyticsRoutes.daysMax).contains(range.days) else {
       throw .invalid(
         "The parameters “from” and “to” must span 1 to \(AnalyticsRoutes.daysMax) days.")
@@ -92,12 +118,16 @@ struct AnalyticsRoutes: RouteGroup {
 
   private func append(_ figures: Analytics.Figures, to json: inout [UInt8]) {
     json.appendMember("sessions", figures.sessions)
+    json.appendMember("claimed", figures.claimed)
+    json.appendMember("answered", figures.answered)
     json.appendMember("closed", figures.closed)
     json.appendMember("messages", figures.messages)
     for (name, time) in zip(AnalyticsRoutes.timeNames, figures.times) {
       json.appendMember(name, orNull: time)
     }
     json.appendMember("csat_count", figures.ratings)
+    json.appendMember(
+      "csat_stars", json: JSONValue.array(figures.stars.map { .int(Int($0)) }).text)
     if figures.ratings > 0 {
       // Two decimals, rounded in integers.
       let hundredths = (200 * figures.rated + figures.ratings) / (2 * figures.ratings)

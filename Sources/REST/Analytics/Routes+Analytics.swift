@@ -11,10 +11,20 @@ extension API {
       "Get the figures of each operator, most conversations first", query: .days,
       response: .operatorAnalytics, isExpensive: true),
     Route(
-      "GET", "\(analytics)/comments",
-      .member(.agent, .analyticsRead, AnalyticsRoutes.listRatingComments),
-      "List the comments of ratings, newest first", query: .days + .page,
-      response: .ratingComments, isExpensive: true),
+      "GET", "\(analytics)/teams",
+      .member(.agent, .analyticsRead, AnalyticsRoutes.showTeamAnalytics),
+      "Get the figures of each team, most conversations first", query: .days,
+      response: .teamAnalytics, isExpensive: true),
+    Route(
+      "GET", "\(analytics)/tags",
+      .member(.agent, .analyticsRead, AnalyticsRoutes.showTagAnalytics),
+      "Get the figures of each tag, most conversations first", query: .days,
+      response: .tagAnalytics, isExpensive: true),
+    Route(
+      "GET", "\(analytics)/ratings",
+      .member(.agent, .analyticsRead, AnalyticsRoutes.listRatings),
+      "List ratings with their comments, newest first", query: .days + .ratings,
+      response: .ratings, isExpensive: true),
   ]
 
   private static let analytics = "\(admin)/live-chat/analytics"

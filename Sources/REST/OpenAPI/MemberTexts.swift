@@ -104,7 +104,6 @@ enum MemberTexts {
     code | The code. | 1000
     colour | As #rrggbb; null: the default. | #0b6e63
     comment | The visitor's words. | Quick and kind.
-    comments | The ratings with comments. |
     conditions | All of them must be met. |
     connection | The connection. |
     connections | The connections. |
@@ -118,6 +117,7 @@ enum MemberTexts {
     credentials | The credentials. |
     csat_count | Ratings. | 12
     csat_mean | The mean rating. | 4.6
+    csat_stars | How often each number of stars was given, from 1 to 5. |
     current | Whether it is the login of this request. | true
     day | The day. |
     days | A row for each day. |
@@ -389,7 +389,12 @@ enum MemberTexts {
     TraceLine.code |  | null
     TraceLine.reason | The reason of a close frame. | null
     TraceLine.type |  | send
-    RatingComment.visitor | The visitor's name. | Ada Lovelace
+    ListedRating.visitor | The visitor's name. | Ada Lovelace
+    ListedRating.operator | The name of the operator. | Mika Sato
+    ListedRating.team | The name of the team. | Billing
+    ListedRating.day | The day on which the conversation began. | 2026-11-23
+    ListedRating.at | When it was rated (UTC). |
+    ListedRatings.ratings | The ratings. |
     Settings.name | The name. | Tidewater Cycles
     Settings.title | The first line. | Hello
     Settings.page | The beginning of a path; empty: any. | /billing

@@ -2,13 +2,18 @@
 extension Schema {
   private static let figures: [String: Schema] = {
     var members = [
-      "sessions": count, "closed": count.described("Those of the conversations that are closed."),
-      "messages": count.described("Of the closed conversations."), "csat_count": count,
+      "sessions": count.described("Conversations that began; every other figure counts these."),
+      "claimed": count.described("Those of the conversations that an operator has claimed."),
+      "answered": count.described("Those that an operator has answered."),
+      "closed": count.described("Those that are closed."), "messages": count, "csat_count": count,
+      "csat_stars": array(of: count, 5...5).described("Ratings with 1, 2, 3, 4 and 5 stars."),
     ]
     members["csat_mean"] = number.orNull
     for name in AnalyticsRoutes.timeNames { members["\(name)"] = count.orNull }
     return members
   }()
+  private static let previous = object(figures).described(
+    "The figures of the period of the same length that ends before this one begins.")
   private static let range: [String: Schema] = [
     "from": date, "to": date, "time_zone": text,
     "counted_at": time.described("Every change until then is in the figures."),
@@ -17,21 +22,23 @@ extension Schema {
   static let analytics = object(
     range.merging([
       "days": array(of: object(figures.merging(["day": date]) { first, _ in first })),
-      "total": object([:], sometimes: figures),
+      "total": object(figures), "previous": previous,
       "by_hour": array(of: array(of: count)).described(
         "Conversations by weekday (Monday first) and hour."),
     ]) { first, _ in first }
   ).named("Analytics")
 
-  static let operatorAnalytics = object(
-    range.merging([
-      "operators": array(
-        of: object(figures.merging(["id": id, "name": text]) { first, _ in first }))
-    ]) { first, _ in first }
-  ).named("OperatorAnalytics")
+  static let operatorAnalytics = groups("operators", ["id": id, "name": text])
+    .named("OperatorAnalytics")
+  static let teamAnalytics = groups("teams", ["id": id, "name": text]).named("TeamAnalytics")
+  static let tagAnalytics = groups("tags", ["name": text]).named("TagAnalytics")
 
-  static let ratingComments = page(
-    "comments", of: AnalyticsRoutes.ratingComment.schema.named("RatingComment")
-  )
-  .named("RatingComments")
+  private static func groups(_ name: String, _ members: [String: Schema]) -> Schema {
+    let group = figures.merging(members) { first, _ in first }
+      .merging(["previous": previous]) { first, _ in first }
+    return object(range.merging([name: array(of: object(group))]) { first, _ in first })
+  }
+
+  static let ratings = page("ratings", of: AnalyticsRoutes.rating.schema.named("ListedRating"))
+    .named("ListedRatings")
 }

@@ -147,9 +147,22 @@ extension [QueryParameter] {
     .cursor, .limit,
   ]
 
-  /// At most `AnalyticsRoutes.daysMax` days; without them the last 30.
+  /// At most `AnalyticsRoutes.daysMax` days; without any the last 30.
   static let days: [QueryParameter] = [
     QueryParameter(name: "from", schema: .date), QueryParameter(name: "to", schema: .date),
+    QueryParameter(
+      name: "days",
+      schema: .int(1...AnalyticsRoutes.daysMax).described(
+        "Instead of `from`: the number of days that end with `to`.")),
+  ]
+
+  static let ratings: [QueryParameter] = [
+    QueryParameter(name: "operator", schema: .id.described("Only of this operator.")),
+    QueryParameter(name: "team", schema: .id.described("Only of this team.")),
+    QueryParameter(name: "tag", schema: .line), QueryParameter(name: "rating", schema: .int(1...5)),
+    QueryParameter(
+      name: "comments", schema: .word(["only"]).described("`only`: those with a comment.")),
+    .cursor, .limit,
   ]
 
   static let page: [QueryParameter] = [.cursor, .limit]

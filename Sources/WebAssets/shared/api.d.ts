@@ -553,13 +553,20 @@ interface Period {
   to: string;
 }
 
-/** Of a day, an operator or the whole period. Without a sample a time is null. */
+/**
+ * Of a day, a group or the whole period: of the conversations that began in it. Without a sample a
+ * time is null.
+ */
 interface Figures {
   sessions: number;
-  /** Those that are closed, whose messages are counted. Missing: an older gateway. */
-  closed?: number;
+  /** Those of the conversations that were claimed, answered and closed. */
+  claimed: number;
+  answered: number;
+  closed: number;
   messages: number;
   csat_count: number;
+  /** Ratings with 1 to 5 stars. */
+  csat_stars: number[];
   csat_mean?: number | null;
   wait_p50_ms?: number | null;
   wait_p90_ms?: number | null;
@@ -570,36 +577,41 @@ interface Figures {
 }
 
 type DayFigures = Figures & { day: string };
-type OperatorFigures = Figures & Named;
+/** Of an operator, a team or a tag; a tag has no id. */
+type GroupFigures = Figures & { id?: string; name: string; previous: Figures };
 
 /** Every change until `counted_at` is in the figures. */
 interface CountedPeriod extends Period {
   counted_at: string;
 }
 
-interface OperatorsAnswer extends CountedPeriod {
-  operators: OperatorFigures[];
-}
+type GroupsAnswer<Name extends string> = CountedPeriod & Record<Name, GroupFigures[]>;
 
 interface Analytics extends CountedPeriod {
   time_zone: string;
   days: DayFigures[];
   total: Figures;
+  /** Of the period of the same length before. */
+  previous: Figures;
   /** Rows are weekdays from Monday on, columns hours. */
   by_hour: number[][];
 }
 
-interface RatingComment {
-  session: string;
+interface ListedRating {
+  /** Null: the conversation was deleted. */
+  session: string | null;
   rating: number;
-  comment: string;
+  comment: string | null;
   visitor: string | null;
   operator: string | null;
+  team: string | null;
+  tags: string[];
+  day: string;
   at: string;
 }
 
-interface CommentPage {
-  comments: RatingComment[];
+interface RatingPage {
+  ratings: ListedRating[];
   next_cursor: string | null;
 }
 
@@ -687,8 +699,10 @@ interface Rest {
   get(path: 'settings'): Promise<SettingsAnswer>;
   get(path: 'identity-provider'): Promise<IdentityProviderAnswer>;
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;
-  get(path: 'live-chat/analytics/operators', query: Query): Promise<OperatorsAnswer>;
-  get(path: 'live-chat/analytics/comments', query: Query): Promise<CommentPage>;
+  get(path: 'live-chat/analytics/operators', query: Query): Promise<GroupsAnswer<'operators'>>;
+  get(path: 'live-chat/analytics/teams', query: Query): Promise<GroupsAnswer<'teams'>>;
+  get(path: 'live-chat/analytics/tags', query: Query): Promise<GroupsAnswer<'tags'>>;
+  get(path: 'live-chat/analytics/ratings', query: Query): Promise<RatingPage>;
   get(path: 'live-chat/deleted-conversations', query: Query): Promise<DeletedPage>;
   get(path: 'members', query?: Query): Promise<ListPage<'members'>>;
   get(path: 'teams', query?: Query): Promise<ListPage<'teams'>>;

@@ -2,18 +2,18 @@
 // has its name at its end.
 
 import {
-  chart, count, countTicks, dayMarks, grid, longDay, mark, mean, reader, shortDate, timeTicks,
+  chart, count, countTicks, dayMarks, grid, longDay, mark, reader, shortDate, timeTicks,
 } from './marks.js';
 
 /** @typedef {import('./marks.js').Mark} Mark */
 /** @typedef {import('./marks.js').Scale} Scale */
 /** @typedef {import('./marks.js').Tick} Tick */
 /** @typedef {(value: number) => string} Format */
-/** @typedef {keyof Figures} Figure */
 
 /**
- * A line: `tone` is the number of its colour, `least` how many samples a value needs.
- * @typedef {{key: Figure, name: string, tone: number, least: number}} Series
+ * A line: `of` is its value, null without enough samples, and `tone` the number of its colour.
+ * @typedef {{of: (day: DayFigures) => number | null | undefined, name: string,
+ *   tone: number}} Series
  */
 /** @typedef {{one: Series, points: (number | null)[]}} Drawn a line; null is a gap */
 
@@ -25,10 +25,8 @@ const APART = 14; // px between two labels
  *   format: Format, scale?: Tick[]}} on `size` is the number of samples
  */
 export function lines({ days, series, size, words, format, scale }) {
-  /** @type {(day: DayFigures, one: Series) => number?} */
-  const value = (day, { key, least }) => size(day) >= least ? day[key] ?? null : null;
   const names = days.map(({ day }) => day);
-  const most = Math.max(1, ...series.flatMap((one) => days.map((day) => value(day, one) ?? 0)));
+  const most = Math.max(1, ...series.flatMap((one) => days.map((day) => one.of(day) ?? 0)));
   const ticks = scale ?? timeTicks(most);
   return chart(words, (width) => {
     const [left, top, height, bottom] = [48, 24, 228, 196];
@@ -40,7 +38,7 @@ export function lines({ days, series, size, words, format, scale }) {
       : left + 6 + at * (right - left - 12) / (days.length - 1);
     /** @type {Scale} */
     const y = (at) => bottom - (at - low) / (high - low) * (bottom - top);
-    const drawn = series.map((one) => ({ one, points: days.map((day) => value(day, one)) }));
+    const drawn = series.map((one) => ({ one, points: days.map((day) => one.of(day) ?? null) }));
     const marks = [
       ...grid(ticks, y, left, right),
       ...dayMarks(names, x, bottom + 18, right - left),
@@ -140,7 +138,7 @@ function peak({ one, points }, x, y, format, names, left, right) {
 
 /**
  * Bars over days.
- * @param {{days: DayFigures[], key: Figure, words: string}} on
+ * @param {{days: DayFigures[], key: 'sessions', words: string}} on
  */
 export function bars({ days, key, words }) {
   const names = days.map(({ day }) => day);
@@ -230,6 +228,50 @@ export function range(low, high, most) {
 }
 
 /** @type {Tick[]} */
-export const ratingScale = [1, 2, 3, 4, 5].map((value) => [value, String(value)]);
-/** @param {number} value */
-export const ratingWords = (value) => mean.format(value);
+export const shareScale = [0, 25, 50, 75, 100].map((value) => [value, `${value}\u00a0%`]);
+
+/**
+ * A bar for each number of stars, the best first.
+ * @param {{stars: number[], words: string}} on
+ */
+export function starBars({ stars, words }) {
+  const most = Math.max(1, ...stars);
+  return chart(words, (width) => {
+    const [left, tall] = [32, 32];
+    /** @type {Scale} */
+    const x = (value) => left + value / most * (width - left - 64);
+    return {
+      height: tall * stars.length,
+      marks: [5, 4, 3, 2, 1].flatMap((value, row) => {
+        const size = stars[value - 1];
+        const middle = row * tall + tall / 2;
+        return [
+          mark('text', { x: left - 10, y: middle + 4, 'text-anchor': 'end' }, `${value}\u00a0★`),
+          size > 0 && mark('rect', { class: `star${value}`, x: left, y: middle - 9,
+            width: Math.max(1, x(size) - left).toFixed(1), height: 18, rx: 2 }),
+          mark('text', { class: 'strong', x: (x(size) + 8).toFixed(1), y: middle + 4 },
+            count.format(size)),
+        ];
+      }),
+    };
+  });
+}
+
+/**
+ * The shares of 1 to 5 stars of one group, beside its figures.
+ * @param {number[]} stars
+ */
+export function starShares(stars) {
+  const wide = 160;
+  const whole = stars.reduce((sum, value) => sum + value, 0);
+  let at = 0;
+  return mark('svg', { width: wide, height: 16, viewBox: `0 0 ${wide} 16`, 'aria-hidden': 'true',
+    class: 'range' },
+  mark('line', { class: 'grid-line', x1: 0, x2: wide, y1: 8, y2: 8 }),
+  ...stars.map((value, index) => {
+    const size = whole ? value / whole * wide : 0;
+    at += size;
+    return value > 0 && mark('rect', { class: `star${index + 1}`, x: (at - size).toFixed(1), y: 2,
+      width: Math.max(1, size - 1).toFixed(1), height: 12 });
+  }));
+}

@@ -8,9 +8,9 @@ import Testing
 
 @testable import REST
 
-/// Comments of ratings: in the analytics, in the list and in the log.
-@Suite struct RatingCommentTests {
-  static let path = "/api/v1/admin/live-chat/analytics/comments"
+/// Ratings and their comments: in the analytics, in the list of conversations and in the log.
+@Suite struct RatingListTests {
+  static let path = "/api/v1/admin/live-chat/analytics/ratings"
   static var now: WallTime {
     WallTime(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
   }
@@ -29,100 +29,143 @@ import Testing
   }
 
   private func comments(_ answer: Answer) -> [String] {
-    answer.objects("comments").compactMap { $0["comment"] as? String }
+    answer.objects("ratings").compactMap { $0["comment"] as? String }
   }
 
-  @Test("comments are listed newest first, in pages, with ratings and names")
+  private func get(_ world: World, _ query: String = "") async throws -> Answer {
+    try await world.call("GET", "\(RatingListTests.path)?\(query)", now: RatingListTests.now)
+  }
+
+  @Test("ratings are listed newest first, in pages, with comments, names and tags")
   func pages() async throws {
     let world = try await World()
     var sessions: [Identifier] = []
     for number in 1...5 {
-      sessions.append(try await rate(world, Int64(number), "comment \(number)").session)
-      _ = try await rate(world, 5, nil)
+      let comment = number == 3 ? nil : "comment \(number)"
+      sessions.append(try await rate(world, Int64(number), comment).session)
     }
-    _ = try await world.database.run(
-      Query(
-        "UPDATE csat_responses SET operator_id = $2::uuid WHERE session_id = $1::uuid",
-        [.uuid(sessions[4]), .uuid(world.mika.id)]))
-    let now = RatingCommentTests.now
-    var seen: [String] = []
+    let last = "\(conversations)/\(sessions[4])"
+    #expect(try await world.call("POST", "\(last)/claim", json: "{}").status == 200)
+    #expect(
+      try await world.call("PUT", "\(last)/tags", json: #"{"tags":["vip","late"]}"#).status == 200)
+    var seen: [Int] = []
     var query = "limit=2"
     for count in [2, 2, 1] {
-      let page = try await world.call("GET", "\(RatingCommentTests.path)?\(query)", now: now)
+      let page = try await get(world, query)
       #expect(page.status == 200)
-      #expect(page.objects("comments").count == count)
-      seen += comments(page)
+      #expect(page.objects("ratings").count == count)
+      seen += page.objects("ratings").compactMap { $0["rating"] as? Int }
       query = "limit=2&cursor=\(page.string("next_cursor") ?? "none")"
       #expect((page.string("next_cursor") == nil) == (count == 1))
       if seen.count == 2 {
-        let first = try #require(page.objects("comments").first)
+        let first = try #require(page.objects("ratings").first)
         #expect(first["session"] as? String == sessions[4].description)
-        #expect(first["rating"] as? Int == 5)
+        #expect(first["comment"] as? String == "comment 5")
         #expect(first["visitor"] as? String == "Ada")
         #expect(first["operator"] as? String == "Mika")
+        #expect(first["tags"] as? [String] == ["late", "vip"])
       }
     }
-    #expect(seen == (1...5).reversed().map { "comment \($0)" })
-    let past = try await world.call(
-      "GET", "\(RatingCommentTests.path)?from=2020-01-01&to=2020-12-31", now: now)
-    #expect(past.status == 200 && past.objects("comments").isEmpty)
-    for query in ["from=x", "limit=0", "limit=1000", "cursor=forged"] {
-      let refused = try await world.call("GET", "\(RatingCommentTests.path)?\(query)", now: now)
-      #expect(refused.status == 400, "\(query)")
+    #expect(seen == [5, 4, 3, 2, 1])
+    let past = try await get(world, "from=2020-01-01&to=2020-12-31")
+    #expect(past.status == 200 && past.objects("ratings").isEmpty)
+    for query in [
+      "from=x", "limit=0", "limit=1000", "cursor=forged", "rating=0", "rating=6", "operator=x",
+      "team=none", "comments=", "comments=1",
+    ] {
+      #expect(try await get(world, query).status == 400, "\(query)")
     }
-    _ = try await world.database.run(
-      Query(
-        "UPDATE chat_sessions SET deleted_at = now() WHERE id = $1::uuid", [.uuid(sessions[4])]))
-    let rest = try await world.call("GET", RatingCommentTests.path, now: now)
-    #expect(comments(rest) == (1...4).reversed().map { "comment \($0)" })
   }
 
-  @Test("comments require analytics:read; another workspace's key and cursor are refused (A08)")
+  @Test("ratings can be narrowed to an operator, a team, a tag, a score and those with a comment")
+  func filters() async throws {
+    let world = try await World()
+    let owner = try await world.member(.owner)
+    let teams = "/api/v1/admin/teams"
+    let team = try await world.call("POST", teams, as: owner, json: #"{"name":"A"}"#)
+    let teamID = try #require(team.string("team.id"))
+    var sessions: [Identifier] = []
+    for number in 1...4 {
+      sessions.append(try await rate(world, Int64(number), number == 1 ? "bad" : nil).session)
+    }
+    let first = "\(conversations)/\(sessions[0])"
+    #expect(try await world.call("POST", "\(first)/claim", json: "{}").status == 200)
+    #expect(
+      try await world.call(
+        "POST", "\(conversations)/\(sessions[1])/transfer", json: #"{"team":"\#(teamID)"}"#
+      ).status == 200)
+    #expect(
+      try await world.call(
+        "PUT", "\(conversations)/\(sessions[2])/tags", json: #"{"tags":["a b"]}"#
+      ).status == 200)
+    func scores(_ query: String) async throws -> [Int] {
+      try await get(world, query).objects("ratings").compactMap { $0["rating"] as? Int }
+    }
+    #expect(try await scores("") == [4, 3, 2, 1])
+    #expect(try await scores("operator=\(world.mika.id)") == [1])
+    #expect(try await scores("team=\(teamID)") == [2])
+    #expect(try await scores("tag=a%20b") == [3])
+    #expect(try await scores("rating=4") == [4])
+    #expect(try await scores("comments=only") == [1])
+    #expect(try await scores("rating=4&comments=only") == [])
+    let gone = try await world.call("DELETE", "\(teams)/\(teamID)", as: owner)
+    #expect(gone.status == 204)
+    #expect(try await scores("team=\(teamID)") == [])
+    #expect(try await scores("") == [4, 3, 2, 1])
+  }
+
+  @Test("a deleted conversation keeps its rating, without words and names")
+  func deleted() async throws {
+    let world = try await World()
+    let (session, _) = try await rate(world, 2, "secret")
+    #expect(comments(try await get(world)) == ["secret"])
+    _ = try await world.database.run(
+      Query("UPDATE chat_sessions SET deleted_at = now() WHERE id = $1::uuid", [.uuid(session)]))
+    let page = try await get(world)
+    let row = try #require(page.objects("ratings").first)
+    #expect(row["rating"] as? Int == 2)
+    for name in ["session", "comment", "visitor"] { #expect(row[name] is NSNull, "\(name)") }
+    #expect(try await get(world, "comments=only").objects("ratings").isEmpty)
+  }
+
+  @Test("ratings require analytics:read; another workspace's key and cursor are refused (A08)")
   func walls() async throws {
     let there = try await World()
     for _ in 1...2 { _ = try await rate(there, 2, "secret") }
     let here = try await World()
-    let now = RatingCommentTests.now
+    let now = RatingListTests.now
     func get(_ key: String, _ query: String = "") async -> Answer {
       await here.send(
-        "GET", RatingCommentTests.path + query, [("Authorization", "Bearer \(key)")], now: now)
+        "GET", RatingListTests.path + query, [("Authorization", "Bearer \(key)")], now: now)
     }
     let mine = try await here.key([.analyticsRead])
     let answer = await get(mine)
-    #expect(answer.status == 200 && answer.objects("comments").isEmpty)
+    #expect(answer.status == 200 && answer.objects("ratings").isEmpty)
     #expect(await get(try await here.key([.auditRead])).status == 403)
-    let theirs = try await there.call("GET", RatingCommentTests.path + "?limit=1", now: now)
+    let theirs = try await there.call("GET", RatingListTests.path + "?limit=1", now: now)
     let cursor = try #require(theirs.string("next_cursor"))
     #expect(await get(mine, "?cursor=\(cursor)").status == 400)
-    #expect(await get(try await there.key([.analyticsRead])).objects("comments").count == 2)
+    #expect(await get(try await there.key([.analyticsRead])).objects("ratings").count == 2)
   }
 
   @Test("a page reads at most 2,000 ratings, and the next one continues after them")
   func scanned() async throws {
     let world = try await World()
-    let (session, _) = try await rate(world, 1, "the only one")
+    _ = try await rate(world, 1, "the only one")
+    #expect(comments(try await get(world)) == ["the only one"])
     _ = try await world.database.run(
       Query(
         """
-        WITH made AS (
-          INSERT INTO chat_sessions (id, workspace_id)
-          SELECT gen_random_uuid(), $1::uuid FROM generate_series(1, $2::bigint) RETURNING id
-        )
-        INSERT INTO csat_responses (workspace_id, session_id, rating, created_at)
-        SELECT $1::uuid, id, 5, now() FROM made
-        """, [.uuid(world.workspace.id), .int(Int64(RatingComments.scannedMax))]))
-    _ = try await world.database.run(
-      Query(
-        """
-        UPDATE csat_responses SET created_at = now() - interval '1 hour'
-        WHERE session_id = $1::uuid
-        """, [.uuid(session)]))
-    let now = RatingCommentTests.now
-    let first = try await world.call("GET", RatingCommentTests.path, now: now)
-    #expect(first.objects("comments").isEmpty)
+        INSERT INTO chat_session_figures (workspace_id, session_id, day, hour, messages, rating,
+          rated_at)
+        SELECT $1::uuid, gen_random_uuid(), f.day, 1, 1, 5, now() + interval '1 minute'
+        FROM chat_session_figures f, generate_series(1, $2::bigint)
+        WHERE f.workspace_id = $1::uuid
+        """, [.uuid(world.workspace.id), .int(Int64(RatingList.scannedMax))]))
+    let first = try await get(world, "comments=only")
+    #expect(first.objects("ratings").isEmpty)
     let cursor = try #require(first.string("next_cursor"))
-    let second = try await world.call(
-      "GET", "\(RatingCommentTests.path)?cursor=\(cursor)", now: now)
+    let second = try await get(world, "comments=only&cursor=\(cursor)")
     #expect(comments(second) == ["the only one"])
     #expect(second.string("next_cursor") == nil)
   }
@@ -152,9 +195,7 @@ import Testing
     let gone = try await world.call(
       "DELETE", "/api/v1/admin/visitors/\(visitor)", as: try await world.member(.owner))
     #expect((200...204).contains(gone.status))
-    let now = RatingCommentTests.now
-    let analytics = try await world.call("GET", RatingCommentTests.path, now: now)
-    #expect(analytics.objects("comments").isEmpty)
+    #expect(comments(try await get(world)).isEmpty)
     let row = try await world.call("GET", "\(conversations)/\(session)")
     #expect(row.int("conversation.rating") == 1)
     #expect(row.string("conversation.rating_comment") == nil)

@@ -1,0 +1,102 @@
+// Figures by operator, team or tag, as a table whose rows have a picture each.
+
+import { el } from '../../shared/dom.js';
+import { face } from '../../shared/thread.js';
+import { choice, csvButton, flat } from './panel.js';
+import { table } from './tables.js';
+
+/** @typedef {import('./tables.js').Cell} Cell */
+/** @typedef {'operators' | 'teams' | 'tags'} Kind */
+/** @typedef {Record<Kind, GroupFigures[]>} Groups */
+/**
+ * `of` is what the column is sorted by.
+ * @typedef {{name: string, of?: (one: Figures) => number?}} GroupColumn
+ */
+
+/** @type {Record<Kind, string>} */
+export const KINDS = { operators: 'Operators', teams: 'Teams', tags: 'Tags' };
+/** @type {Record<Kind, [head: string, gone: string, none: string]>} */
+const WORDS = {
+  operators: ['Operator', 'A former operator', 'No operator had a conversation in this period.'],
+  teams: ['Team', 'A former team', 'No team had a conversation in this period.'],
+  tags: ['Tag', '', 'No conversation of this period has a tag.'],
+};
+
+/**
+ * In the order of a column. Without a value, a group is last.
+ * @param {GroupFigures[]} groups
+ * @param {GroupColumn['of']} of by default the name
+ * @param {boolean} down
+ */
+const sorted = (groups, of, down) => [...groups].sort((left, right) => {
+  if (!of) return left.name.localeCompare(right.name) * (down ? -1 : 1);
+  const [one, other] = [of(left), of(right)];
+  if (one == null || other == null) return (one == null ? 1 : 0) - (other == null ? 1 : 0);
+  return down ? other - one : one - other;
+});
+
+/**
+ * @param {Kind} kind
+ * @param {GroupFigures} one
+ */
+const title = (kind, one) => kind === 'operators'
+  ? el('span', {}, face({ id: '', ...one, kind: 'operator' }, '.avatar-sm'), el('bdi', {}, nameOf(kind, one)))
+  : el('bdi', {}, nameOf(kind, one));
+
+/**
+ * @param {Kind} kind
+ * @param {GroupFigures} one
+ */
+export const nameOf = (kind, one) => one.name || WORDS[kind][1];
+
+/**
+ * @param {{name: string, words: string, groups: Groups, total: Figures, columns: GroupColumn[],
+ *   cells: (one: Figures & {previous?: Figures}, all: Figures[]) => Cell[], file: string,
+ *   more?: HTMLElement}} on `columns` and `cells` are without the name
+ * @returns {{root: HTMLElement, draw: () => void}}
+ */
+export function groupPanel({ name, words, groups, total, columns, cells, file, more }) {
+  /** @type {Kind} */
+  let kind = 'operators';
+  let by = 1;
+  let down = true;
+  const place = el('div');
+  const draw = () => {
+    const [head, , none] = WORDS[kind];
+    const all = [{ name: head }, ...columns];
+    const shown = sorted(groups[kind], all[by].of, down);
+    if (!shown.length) {
+      place.replaceChildren(el('p', {}, none));
+      return;
+    }
+    const held = document.activeElement?.closest('th')?.cellIndex;
+    place.replaceChildren(table(
+      `${name} by ${head.toLowerCase()}`,
+      all.map((column, at) => at && !column.of ? column.name : {
+        name: column.name,
+        order: at === by ? down ? 'descending' : 'ascending' : '',
+        click: () => { down = at === by ? !down : at > 0; by = at; draw(); },
+      }),
+      shown.map((one) => [title(kind, one), ...cells(one, shown)]),
+      ['All conversations', ...cells(total, shown)],
+    ));
+    if (held != null) place.querySelectorAll('thead th')[held]?.querySelector('button')?.focus();
+  };
+  draw();
+  const root = el(
+    'section.panel.w12',
+    { 'aria-label': name },
+    el(
+      'div.panel-head',
+      {},
+      el('h2', {}, name),
+      csvButton(name, file, () => groups[kind].map((one) => (
+        { ...flat(one), name: nameOf(kind, one) }))),
+    ),
+    el('div.choices', {}, choice(`${name} by`, KINDS, kind, (chosen) => { kind = chosen; draw(); }),
+      more),
+    el('p', {}, words),
+    place,
+  );
+  return { root, draw };
+}

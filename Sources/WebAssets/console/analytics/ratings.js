@@ -1,0 +1,211 @@
+// The ratings of a period, newest first, each with its comment and a link to its conversation.
+
+import { el } from '../../shared/dom.js';
+import { nameOf } from './groups.js';
+import { count, longDay } from './marks.js';
+import { csv, download } from './tables.js';
+import { sentence } from '../shell/rest.js';
+import { remark, stars } from '../visitor/stars.js';
+
+/** @typedef {import('./groups.js').Groups} Groups */
+
+const PATH = 'live-chat/analytics/ratings';
+const PAGE = 20; // ratings of one request
+const FILE_PAGE = 200; // of one request for a file
+const FILE_MAX = 5000; // of a file
+/** Pages without a rating that are skipped in a row; each covers 2,000 ratings. */
+const EMPTY_MAX = 5;
+export const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/**
+ * The next page that has a rating.
+ * @param {Rest} rest
+ * @param {Query} query period and filter
+ * @param {string?=} cursor
+ * @param {number=} limit
+ */
+async function ratingPage(rest, query, cursor, limit = PAGE) {
+  let page = await rest.get(PATH, { ...query, limit, cursor });
+  for (let empty = 1; !page.ratings.length && page.next_cursor && empty < EMPTY_MAX; empty += 1) {
+    page = await rest.get(PATH, { ...query, limit, cursor: page.next_cursor });
+  }
+  return page;
+}
+
+/**
+ * The ratings of a file, at most `FILE_MAX`.
+ * @param {Rest} rest
+ * @param {Query} query
+ */
+async function all(rest, query) {
+  /** @type {ListedRating[]} */
+  const rows = [];
+  /** @type {string | null | undefined} */
+  let cursor;
+  do {
+    /** @type {RatingPage} */
+    const page = await ratingPage(rest, query, cursor, FILE_PAGE);
+    rows.push(...page.ratings);
+    cursor = page.next_cursor;
+  } while (cursor && rows.length < FILE_MAX);
+  return { rows: rows.map((row) => ({ ...row, tags: row.tags.join(', ') })), isWhole: !cursor };
+}
+
+/** @param {ListedRating} rating */
+const item = ({ session, rating, comment, visitor, operator, team, tags, day, at }) => el(
+  'li',
+  {},
+  el(
+    'p.meta',
+    {},
+    stars(rating),
+    el('time', { datetime: at, title: `The conversation began on ${longDay(day)}` },
+      when.format(new Date(at))),
+    visitor && el('bdi', {}, visitor),
+    operator && el('span', {}, 'with ', el('bdi', {}, operator)),
+    team && el('span', {}, 'team ', el('bdi', {}, team)),
+    ...tags.map((tag) => el('bdi.chip', {}, tag)),
+    session ? el('a', { href: `#${session}` }, 'View conversation')
+      : el('span', {}, 'Conversation deleted'),
+  ),
+  comment && el('p', {}, remark(comment)),
+);
+
+/**
+ * A select of what ratings are narrowed to.
+ * @param {string} name
+ * @param {[value: string, words: string][]} options
+ * @param {() => void} change
+ */
+const narrow = (name, options, change) => el(
+  'select.input',
+  { 'aria-label': name, change, hidden: !options.length },
+  el('option', { value: '' }, `Any ${name.toLowerCase()}`),
+  ...options.map(([value, words]) => el('option', { value }, words)),
+);
+
+/**
+ * The fields that narrow the list, by the names of the route's parameters.
+ * @param {Groups} groups those of the period, to choose from
+ * @param {() => void} change
+ */
+const filters = (groups, change) => ({
+  rating: narrow('Rating', [5, 4, 3, 2, 1].map((value) => [
+    String(value), value === 1 ? '1 star' : `${value} stars`]), change),
+  operator: narrow('Operator', groups.operators.map((one) => [
+    one.id ?? '', nameOf('operators', one)]), change),
+  team: narrow('Team', groups.teams.map((one) => [one.id ?? '', nameOf('teams', one)]), change),
+  tag: narrow('Tag', groups.tags.map(({ name }) => [name, name]), change),
+  comments: narrow('Comment', [['only', 'With a comment']], change),
+});
+
+class Ratings {
+  #rest;
+  #period;
+  #fields;
+  #status = el('p.meta', { role: 'status' });
+  #list = el('ol');
+  #more = el('button.button', { type: 'button', hidden: true, click: () => { this.#older(); } },
+    'Show older ratings');
+  #file = el('button.button.quiet.as-table', {
+    type: 'button', 'aria-label': 'Ratings as CSV', click: () => { this.#save(); } }, 'CSV');
+  /** @type {string?} */
+  #cursor = null;
+  #turn = 0;
+
+  /**
+   * @param {Rest} rest
+   * @param {Period} period
+   * @param {Groups} groups
+   */
+  constructor(rest, period, groups) {
+    this.#rest = rest;
+    this.#period = period;
+    this.#fields = filters(groups, () => { this.#load(); });
+    this.root = el(
+      'section.remarks',
+      { 'aria-label': 'Ratings' },
+      el('div.panel-head', {}, el('h2', {}, 'Ratings'), this.#file),
+      el('div.choices', { role: 'group', 'aria-label': 'Filters' }, ...Object.values(this.#fields)),
+      el('p', {}, 'Those of the conversations that began in this period, the newest day first.'),
+      this.#list,
+      this.#status,
+      this.#more,
+    );
+    this.#load();
+  }
+
+  /** @returns {Query} */
+  get #query() {
+    const { from, to } = this.#period;
+    return { from, to, ...Object.fromEntries(Object.entries(this.#fields).map(
+      ([key, { value }]) => [key, value || null])) };
+  }
+
+  /**
+   * Runs one request at a time. Its text, or its error, is shown below the list.
+   * @param {HTMLButtonElement} button
+   * @param {() => Promise<string>} work
+   */
+  async #busy(button, work) {
+    button.disabled = true;
+    this.#status.textContent = '';
+    try {
+      this.#status.textContent = await work();
+    } catch (error) { this.#status.textContent = sentence(error); }
+    button.disabled = false;
+  }
+
+  async #load() {
+    const turn = ++this.#turn;
+    this.#list.setAttribute('aria-busy', 'true');
+    /** @type {RatingPage} */
+    let page = { ratings: [], next_cursor: null };
+    let words = '';
+    try {
+      page = await ratingPage(this.#rest, this.#query);
+      const isNarrow = Object.values(this.#fields).some(({ value }) => value);
+      if (!page.ratings.length) {
+        words = isNarrow ? 'No rating matches these filters.' : 'No ratings in this period.';
+      }
+    } catch (error) { words = sentence(error); }
+    if (turn !== this.#turn) return;
+    this.#list.replaceChildren(...page.ratings.map(item));
+    this.#status.textContent = words;
+    this.#cursor = page.next_cursor;
+    this.#more.hidden = !this.#cursor;
+    this.#list.removeAttribute('aria-busy');
+  }
+
+  #older() {
+    return this.#busy(this.#more, async () => {
+      const turn = this.#turn;
+      const next = await ratingPage(this.#rest, this.#query, this.#cursor);
+      if (turn !== this.#turn) return '';
+      this.#cursor = next.next_cursor;
+      const first = this.#list.children.length;
+      this.#list.append(...next.ratings.map(item));
+      this.#more.hidden = !this.#cursor;
+      // the button may be hidden now, so the first new rating gets the focus
+      this.#list.children[first]?.querySelector('a')?.focus();
+      return '';
+    });
+  }
+
+  #save() {
+    return this.#busy(this.#file, async () => {
+      const { from, to } = this.#period;
+      const { rows, isWhole } = await all(this.#rest, this.#query);
+      download(`chirrup-ratings-${from}-${to}.csv`, csv(rows));
+      return isWhole ? '' : `The file contains the newest ${count.format(rows.length)} ratings.`;
+    });
+  }
+}
+
+/**
+ * The list of a period, and the fields that narrow it.
+ * @param {Rest} rest
+ * @param {Period} period
+ * @param {Groups} groups those of the period, to choose from
+ */
+export const ratings = (rest, period, groups) => new Ratings(rest, period, groups).root;

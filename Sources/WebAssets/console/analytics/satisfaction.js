@@ -1,0 +1,206 @@
+// How visitors rate conversations: the share of good ratings, the average and how many rate at all;
+// over time, by operator, team or tag, and one by one.
+
+import { el } from '../../shared/dom.js';
+import { change, SHARE } from './change.js';
+import { lines, shareScale, starBars, starShares } from './charts.js';
+import { groupPanel } from './groups.js';
+import { count, fullDate, mean } from './marks.js';
+import { ratingsOf } from './overview.js';
+import { choice, few, flat, goodOf, LEAST, panel, percent, responseOf, tile } from './panel.js';
+import { ratings } from './ratings.js';
+
+/** @typedef {import('./tables.js').Cell} Cell */
+/** @typedef {import('./groups.js').Groups} Groups */
+
+const DAY = 86_400_000;
+
+/**
+ * @param {Analytics} figures
+ * @param {Groups} groups
+ * @param {Rest} rest
+ */
+export function satisfaction(figures, groups, rest) {
+  const { from, to, days, total, previous } = figures;
+  const file = (/** @type {string} */ name) => `chirrup-${name}-${from}-${to}.csv`;
+  return [
+    tiles(total, previous),
+    el(
+      'div.grid',
+      {},
+      overTime(days, total, file('satisfaction')),
+      stars(total, file('stars')),
+      byGroup(groups, total, file('satisfaction-groups')),
+    ),
+    ratings(rest, { from, to }, groups),
+  ];
+}
+
+/**
+ * @param {Figures} one
+ * @param {number=} least
+ */
+const meanOf = ({ csat_count: size, csat_mean: value }, least = LEAST.rating) => (
+  size < least ? null : value);
+
+/**
+ * @param {Figures} total
+ * @param {Figures} before
+ */
+function tiles(total, before) {
+  const [good, average, response] = [goodOf(total), meanOf(total), responseOf(total)];
+  const old = meanOf(before);
+  const none = few(total.csat_count ? 'too few' : 'none yet');
+  return el(
+    'dl.tiles',
+    {},
+    tile('Good ratings', good == null ? none : percent(good),
+      change(good, goodOf(before), SHARE, 'points'), '4 or 5 stars'),
+    tile('Average', average == null ? none : [mean.format(average), ' ', el('small', {}, 'of 5')],
+      change(average, old, SHARE), old == null ? '' : `${mean.format(old)} in the period before`),
+    tile('Response rate', percent(response), change(response, responseOf(before), {
+      up: 'more', down: 'fewer', better: 'neutral' }, 'points'), ratingsOf(total)),
+  );
+}
+
+/**
+ * The figures of weeks, which begin on Monday, from those of days.
+ * @param {DayFigures[]} days
+ * @returns {DayFigures[]}
+ */
+export function weeksOf(days) {
+  /** @type {Map<string, DayFigures>} */
+  const weeks = new Map();
+  for (const day of days) {
+    const at = Date.parse(day.day);
+    const monday = at - (new Date(at).getUTCDay() + 6) % 7 * DAY;
+    const key = new Date(monday).toISOString().slice(0, 10);
+    const week = weeks.get(key) ?? { ...day, day: key, sessions: 0, csat_stars: [0, 0, 0, 0, 0] };
+    const all = week.csat_stars.map((value, star) => value + day.csat_stars[star]);
+    const size = all.reduce((sum, value) => sum + value, 0);
+    weeks.set(key, {
+      ...week,
+      sessions: week.sessions + day.sessions,
+      csat_count: size,
+      csat_stars: all,
+      csat_mean: size ? all.reduce((sum, value, star) => sum + value * (star + 1), 0) / size : null,
+    });
+  }
+  return [...weeks.values()];
+}
+
+/**
+ * @param {DayFigures[]} days
+ * @param {Figures} total
+ * @param {string} file
+ */
+function overTime(days, total, file) {
+  const weeks = weeksOf(days);
+  /** @type {'day' | 'week'} */
+  let step = days.length > 31 ? 'week' : 'day';
+  const rows = () => step === 'day' ? days : weeks;
+  const figures = total.csat_count < LEAST.rating ? 'Too few ratings.'
+    : `${percent(goodOf(total))} of ${count.format(total.csat_count)} ratings have 4 or 5 stars.`;
+  const place = el('div');
+  const draw = () => {
+    const [one, many] = step === 'day' ? ['Day', 'Days'] : ['Week from', 'Weeks'];
+    place.replaceChildren(panel({
+      title: 'Good ratings over time',
+      words: `By the ${step} on which the conversation began. ${figures} ${many} with fewer than ${
+        LEAST.rating} ratings are not shown.`,
+      draw: () => lines({
+        days: rows(),
+        size: ({ csat_count: size }) => size,
+        series: [{ of: (each) => goodOf(each), name: '', tone: 1 }],
+        format: percent,
+        scale: shareScale,
+        words: `Good ratings by ${step}. ${figures}`,
+      }),
+      columns: [one, 'Good', 'Average', 'Ratings', 'Conversations', 'Response rate'],
+      rows: () => rows().map((each) => [
+        fullDate(each.day), percent(goodOf(each, 1)),
+        each.csat_mean == null ? '–' : mean.format(each.csat_mean),
+        count.format(each.csat_count), count.format(each.sessions), percent(responseOf(each)),
+      ]),
+      file,
+      data: () => rows().map((each) => ratingColumns({ [step]: each.day }, each)),
+      choice: choice('Step', { day: 'Day', week: 'Week' }, step, (chosen) => {
+        step = chosen;
+        draw();
+        /** @type {HTMLElement?} */ (place.querySelector('[aria-pressed=true]'))?.focus();
+      }),
+    }));
+  };
+  draw();
+  return place;
+}
+
+/**
+ * The columns of a file about ratings.
+ * @param {object} first
+ * @param {Figures} one
+ */
+function ratingColumns(first, one) {
+  const { csat_mean: average, csat_count: size, sessions } = one;
+  const all = Object.entries(flat(one)).filter(([key]) => /^csat_\d/.test(key));
+  return { ...first, conversations: sessions, ratings: size, mean: average,
+    good_percent: goodOf(one, 1)?.toFixed(1), ...Object.fromEntries(all) };
+}
+
+/**
+ * @param {Figures} total
+ * @param {string} file
+ */
+function stars(total, file) {
+  const rows = [5, 4, 3, 2, 1].map((value) => ({ value, size: total.csat_stars[value - 1] }));
+  const words = `How many ratings have how many stars, of ${count.format(total.csat_count)}.`;
+  return panel({
+    title: 'Stars',
+    words,
+    draw: () => starBars({ stars: total.csat_stars, words: `${words} ${rows.map(({ value, size }) => (
+      `${value} stars: ${size}`)).join(', ')}.` }),
+    columns: ['Stars', 'Ratings', 'Share'],
+    rows: () => rows.map(({ value, size }) => [String(value), count.format(size),
+      total.csat_count ? percent(size / total.csat_count * 100) : '–']),
+    file,
+    data: () => rows.map(({ value, size }) => ({ stars: value, ratings: size })),
+  });
+}
+
+/**
+ * @param {Groups} groups
+ * @param {Figures} total
+ * @param {string} file
+ */
+function byGroup(groups, total, file) {
+  /** @type {(one: Figures) => number?} */
+  const good = (one) => goodOf(one, LEAST.group);
+  /** @type {(one: Figures, words: Cell) => Cell} */
+  const enough = (one, words) => one.csat_count < LEAST.group
+    ? { words: one.csat_count ? 'too few' : '–', few: true } : words;
+  return groupPanel({
+    name: 'Ratings by group',
+    words: `From 1 star (left) to 5 stars (right). A share or an average needs ${
+      LEAST.group} ratings. A conversation with two tags counts for both.`,
+    groups,
+    total,
+    file,
+    columns: [
+      { name: 'Conversations', of: ({ sessions }) => sessions },
+      { name: 'Ratings', of: ({ csat_count: size }) => size },
+      { name: 'Response rate', of: responseOf },
+      { name: 'Average', of: (one) => meanOf(one, LEAST.group) ?? null },
+      { name: 'Good', of: good },
+      { name: '1 to 5 stars' },
+    ],
+    cells: (one) => [
+      count.format(one.sessions),
+      count.format(one.csat_count),
+      percent(responseOf(one)),
+      enough(one, mean.format(one.csat_mean ?? 0)),
+      enough(one, el('span.compared', {}, percent(good(one)),
+        change(good(one), one.previous && good(one.previous), SHARE, 'points'))),
+      starShares(one.csat_stars),
+    ],
+  }).root;
+}

@@ -1,0 +1,64 @@
+import Directory
+import Fixtures
+import Migrator
+import Postgres
+import Primitives
+import Testing
+
+/// What the statements of analytics read grows with the days of the period and with operators,
+/// teams and tags, not with the conversations: those are counted by day before.
+@Suite(.timeLimit(.minutes(5))) struct AnalyticsCostTests {
+  /// Closed conversations of 60 days, of eight operators, three teams and five tags.
+  private func database(conversations: Int) throws -> BlockingConnection {
+    let owner = try BlockingConnection(EmptyDatabase().url)
+    try Migrator(owner).up()
+    try owner.execute(
+      script: """
+        INSERT INTO workspaces (id, name) VALUES (gen_random_uuid(), 'shop');
+        INSERT INTO chat_session_figures (workspace_id, session_id, day, hour, operator_id, messages,
+          wait_ms, first_response_ms, resolution_ms, rating, team_id, tags, rated_at)
+        SELECT w.id, gen_random_uuid(), date '2026-06-01' - n % 60, n % 24,
+          lpad((1 + n / 60 % 8)::text, 32, '0')::uuid, 5, 1000 << (n / 7 % 8), 2000 << (n / 7 % 8),
+          90000 << (n / 7 % 8), 1 + n / 11 % 5, lpad((1 + n / 60 % 3)::text, 32, 'a')::uuid,
+          ARRAY['tag ' || n / 60 % 5], timestamptz '2026-06-02'
+        FROM workspaces w, generate_series(1, \(conversations)) AS n
+        """)
+    try owner.run(Query("SELECT chirrup_recompute(id) FROM workspaces"))
+    try owner.execute(script: "VACUUM ANALYZE")
+    return owner
+  }
+
+  /// The pages of tables and indexes that each statement touches.
+  private func pages(_ owner: BlockingConnection) throws -> [Int64] {
+    let workspace = try #require(
+      try owner.run(Query("SELECT id::text FROM workspaces")).text(0, 0))
+    let id = try #require(Identifier(workspace))
+    let (from, to) = ("2026-05-03", "2026-06-01")
+    var statements = Analytics.Grouping.allCases.map {
+      (Analytics.groups($0, of: id, from: from, to: to, limit: 9).query.sql, ", bigint", ", 9")
+    }
+    statements.append((Analytics.days(id, from: from, to: to).query.sql, "", ""))
+    statements.append((Analytics.hours(id, from: from, to: to).query.sql, "", ""))
+    return try statements.enumerated().map { at, statement in
+      let (sql, types, values) = statement
+      try owner.execute(script: "PREPARE s\(at) (uuid, text, text\(types)) AS \(sql)")
+      let call = "EXECUTE s\(at) ('\(workspace)', '\(from)', '\(to)'\(values))"
+      _ = try owner.ask(script: call)
+      let plan = try owner.ask(script: "EXPLAIN (ANALYZE, BUFFERS) \(call)")
+      let buffers = try #require(
+        (0..<plan.count).compactMap { plan.text($0, 0) }.first { $0.contains("Buffers:") })
+      return buffers.matches(of: /(?:hit|read)=([0-9]+)/).compactMap { Int64($0.1) }
+        .reduce(0, +)
+    }
+  }
+
+  @Test("reports read as much of 100,000 conversations as of 20,000")
+  func growth() throws {
+    let small = try pages(database(conversations: 20_000))
+    let large = try pages(database(conversations: 100_000))
+    #expect(small.count == 6 && small.allSatisfy { $0 > 0 })
+    for (few, many) in zip(small, large) {
+      #expect(Double(many) < 1.3 * Double(few) + 8, "\(small), then \(large) pages")
+    }
+  }
+}
