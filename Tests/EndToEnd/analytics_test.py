@@ -87,7 +87,7 @@ class AnalyticsRun(PagesRun):
         """What is better or worse is a word, beside an arrow that only repeats it."""
         page = self.admin
         words = page.locator(".tiles .change").all_inner_texts()
-        form = re.compile(r"^((▲|▼)\s)?[\d,]+\s(%|points) (slower|faster|more|fewer|better|worse)$|^unchanged$")
+        form = re.compile(r"^((▲|▼)\s)?[\d,]+\s(%|points?) (slower|faster|more|fewer|better|worse)$|^unchanged$")
         self.promise(f"changes are words: {words}", len(words) >= 5 and all(form.match(text) for text in words))
         arrows = page.locator(".tiles .change [aria-hidden=true]").all_inner_texts()
         self.promise("the arrows are for the eye only", len(arrows) > 0 and set("".join(arrows)) <= set("▲▼\u00a0 "))

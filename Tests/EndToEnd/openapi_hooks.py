@@ -51,6 +51,8 @@ def fit(case):
     query = case.query or {}
     if "from" in query and "to" in query:
         query["to"] = query["from"]
+    if "from" in query:
+        query.pop("days", None)
     for name in [name for name in ("after", "before", "around") if name in query][1:]:
         del query[name]
     body = case.body if isinstance(case.body, dict) else {}

@@ -91,7 +91,7 @@ struct Play {
       #expect(answer.status == 200)
     case 7:
       let team = teams.randomElement(using: &random) ?? ""
-      let answer = try await world.call("POST", "\(path)/transfer", json: #"{"team":"\#(team)"}"#)
+      let answer = try await world.call("POST", "\(path)/transfer", json: #"{"to_team":"\#(team)"}"#)
       #expect([200, 409].contains(answer.status))
     default:
       let role = ["visitor", "operator", "bot"].randomElement(using: &random) ?? "bot"

@@ -45,8 +45,8 @@ COMMENT ON COLUMN chat_analytics_groups.amount IS 'How many sessions, or message
 -- The teams and tags to whose figures a session contributes.
 CREATE OR REPLACE FUNCTION chirrup_groups(f chat_session_figures) RETURNS TABLE (kind text, name text)
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT 'team', f.team_id::text WHERE f.team_id IS NOT NULL
-  UNION ALL SELECT 'tag', t.name FROM unnest(f.tags) AS t (name)
+  SELECT CASE t.place WHEN 1 THEN 'team' ELSE 'tag' END, t.name
+  FROM unnest(array_prepend(f.team_id::text, f.tags)) WITH ORDINALITY AS t (name, place) WHERE t.name IS NOT NULL
 $$;
 
 -- The current figures of a session from its tables; no row for a session without a message. OFFSET 0, and the CASE,
@@ -281,10 +281,11 @@ BEGIN
   WHERE f.workspace_id = workspace AND o.id IS NOT NULL GROUP BY 2, 3, 4, 5;
   INSERT INTO chat_analytics_groups
   SELECT workspace, g.kind, f.day, g.name, m.metric, m.bucket, sum(m.amount)
-  FROM chat_session_figures f, chirrup_groups(f) AS g, LATERAL (
-    SELECT b.metric, b.bucket, 1 FROM chirrup_buckets(f) AS b WHERE b.metric <> 'hour'
-    UNION ALL SELECT 'sessions', 0, 1 UNION ALL SELECT 'messages', 0, f.messages) AS m (metric, bucket, amount)
-  WHERE f.workspace_id = workspace GROUP BY 2, 3, 4, 5, 6 HAVING sum(m.amount) > 0;
+  FROM chat_session_figures f CROSS JOIN LATERAL chirrup_groups(f) AS g
+  CROSS JOIN LATERAL (VALUES ('sessions', 0::smallint, 1), ('messages', 0, f.messages),
+    ('wait', chirrup_bucket(f.wait_ms), 1), ('first_response', chirrup_bucket(f.first_response_ms), 1),
+    ('resolution', chirrup_bucket(f.resolution_ms), 1), ('rating', f.rating, 1)) AS m (metric, bucket, amount)
+  WHERE f.workspace_id = workspace AND m.bucket IS NOT NULL GROUP BY 2, 3, 4, 5, 6 HAVING sum(m.amount) > 0;
   INSERT INTO chat_analytics (workspace_id, day, operator_id, sessions, messages, csat_count, csat_sum,
     wait_p50_ms, wait_p90_ms, first_response_p50_ms, first_response_p90_ms, resolution_p50_ms, resolution_p90_ms)
   SELECT workspace, d.day, d.operator, d.sessions, d.messages, d.ratings, d.rated,

@@ -19,7 +19,7 @@ export const SHARE = { up: 'better', down: 'worse', better: 'up' };
  * @param {number | null | undefined} now
  * @param {number | null | undefined} before
  * @param {Sense} sense
- * @param {string=} unit of a difference, for figures that are percentages; else it is relative
+ * @param {string=} unit one of a difference, for percentages; else the change is relative
  */
 function difference(now, before, sense, unit) {
   if (now == null || before == null || !unit && !before) return null;
@@ -27,7 +27,9 @@ function difference(now, before, sense, unit) {
   if (!by) return { words: 'unchanged', tone: '', arrow: '' };
   const way = by > 0 ? 'up' : 'down';
   const tone = sense.better === 'neutral' ? '' : sense.better === way ? 'better' : 'worse';
-  const words = `${count.format(Math.abs(by))}\u00a0${unit ?? '%'} ${sense[way]}`;
+  const size = Math.abs(by);
+  const measure = !unit ? '%' : size === 1 ? unit : `${unit}s`;
+  const words = `${count.format(size)}\u00a0${measure} ${sense[way]}`;
   return { words, tone, arrow: by > 0 ? '▲' : '▼' };
 }
 

@@ -39,9 +39,11 @@ const sorted = (groups, of, down) => [...groups].sort((left, right) => {
  * @param {Kind} kind
  * @param {GroupFigures} one
  */
-const title = (kind, one) => kind === 'operators'
-  ? el('span', {}, face({ id: '', ...one, kind: 'operator' }, '.avatar-sm'), el('bdi', {}, nameOf(kind, one)))
-  : el('bdi', {}, nameOf(kind, one));
+function title(kind, one) {
+  const name = el('bdi', {}, nameOf(kind, one));
+  return kind !== 'operators' ? name
+    : el('span', {}, face({ id: '', ...one, kind: 'operator' }, '.avatar-sm'), name);
+}
 
 /**
  * @param {Kind} kind

@@ -6,8 +6,9 @@ import { bars, heat, lines, range } from './charts.js';
 import { groupPanel } from './groups.js';
 import { count, fullDate, longDay, span } from './marks.js';
 import {
-  choice, few, flat, goodOf, LEAST, panel, percent, responseOf, samplesOf, tile, timesOf,
+  choice, few, flat, goodOf, LEAST, panel, percent, ratingsOf, samplesOf, tile, timesOf,
 } from './panel.js';
+import { goodOverTime } from './satisfaction.js';
 
 /** @typedef {import('./tables.js').Cell} Cell */
 /** @typedef {import('./panel.js').Time} Time */
@@ -44,6 +45,7 @@ export function overview(figures, groups) {
       volume(days, total, file('conversations')),
       ...['wait', 'first_response', 'resolution'].map((time) => (
         timePanel(/** @type {Time} */ (time), days, total, file(time)))),
+      goodOverTime(days, total, file('satisfaction')),
       byHour(hours, file('hours')),
       byGroup(groups, total, file('groups')),
     ),
@@ -83,14 +85,10 @@ function tiles(total, before, days) {
     ...['wait', 'first_response', 'resolution'].map((time) => pair(/** @type {Time} */ (time))),
     good == null
       ? tile('Good ratings', few(total.csat_count ? 'too few' : 'none yet'), ratingsOf(total))
-      : tile('Good ratings', percent(good), change(good, goodOf(before), SHARE, 'points'),
+      : tile('Good ratings', percent(good), change(good, goodOf(before), SHARE, 'point'),
         ratingsOf(total)),
   );
 }
-
-/** @param {Figures} total */
-export const ratingsOf = (total) => `${count.format(total.csat_count)} of ${
-  count.format(total.sessions)} conversations rated (${percent(responseOf(total))})`;
 
 /**
  * @param {DayFigures[]} days

@@ -1,6 +1,7 @@
 // The frames of Analytics: a tile with one figure, and a panel with a chart, its table and its CSV.
 
 import { el } from '../../shared/dom.js';
+import { count } from './marks.js';
 import { csv, download, table } from './tables.js';
 
 /** @typedef {import('../../shared/dom.js').Child} Child */
@@ -50,6 +51,10 @@ export const responseOf = ({ csat_count: size, sessions }) => (
 
 /** @param {number | null | undefined} value */
 export const percent = (value) => value == null ? '–' : `${Math.round(value)}\u00a0%`;
+
+/** @param {Figures} total */
+export const ratingsOf = (total) => `${count.format(total.csat_count)} of ${
+  count.format(total.sessions)} conversations rated (${percent(responseOf(total))})`;
 
 /**
  * @param {string} name

@@ -6,8 +6,9 @@ import { change, SHARE } from './change.js';
 import { lines, shareScale, starBars, starShares } from './charts.js';
 import { groupPanel } from './groups.js';
 import { count, fullDate, mean } from './marks.js';
-import { ratingsOf } from './overview.js';
-import { choice, few, flat, goodOf, LEAST, panel, percent, responseOf, tile } from './panel.js';
+import {
+  choice, few, flat, goodOf, LEAST, panel, percent, ratingsOf, responseOf, tile,
+} from './panel.js';
 import { ratings } from './ratings.js';
 
 /** @typedef {import('./tables.js').Cell} Cell */
@@ -28,7 +29,7 @@ export function satisfaction(figures, groups, rest) {
     el(
       'div.grid',
       {},
-      overTime(days, total, file('satisfaction')),
+      goodOverTime(days, total, file('satisfaction')),
       stars(total, file('stars')),
       byGroup(groups, total, file('satisfaction-groups')),
     ),
@@ -44,22 +45,28 @@ const meanOf = ({ csat_count: size, csat_mean: value }, least = LEAST.rating) =>
   size < least ? null : value);
 
 /**
+ * As it is shown.
+ * @param {number | null | undefined} value
+ */
+const tenths = (value) => value == null ? null : Math.round(value * 10) / 10;
+
+/**
  * @param {Figures} total
  * @param {Figures} before
  */
 function tiles(total, before) {
-  const [good, average, response] = [goodOf(total), meanOf(total), responseOf(total)];
-  const old = meanOf(before);
+  const [good, average, response] = [goodOf(total), tenths(meanOf(total)), responseOf(total)];
+  const old = tenths(meanOf(before));
   const none = few(total.csat_count ? 'too few' : 'none yet');
   return el(
     'dl.tiles',
     {},
     tile('Good ratings', good == null ? none : percent(good),
-      change(good, goodOf(before), SHARE, 'points'), '4 or 5 stars'),
+      change(good, goodOf(before), SHARE, 'point'), '4 or 5 stars'),
     tile('Average', average == null ? none : [mean.format(average), ' ', el('small', {}, 'of 5')],
       change(average, old, SHARE), old == null ? '' : `${mean.format(old)} in the period before`),
     tile('Response rate', percent(response), change(response, responseOf(before), {
-      up: 'more', down: 'fewer', better: 'neutral' }, 'points'), ratingsOf(total)),
+      up: 'more', down: 'fewer', better: 'neutral' }, 'point'), ratingsOf(total)),
   );
 }
 
@@ -94,14 +101,14 @@ export function weeksOf(days) {
  * @param {Figures} total
  * @param {string} file
  */
-function overTime(days, total, file) {
+export function goodOverTime(days, total, file) {
   const weeks = weeksOf(days);
   /** @type {'day' | 'week'} */
   let step = days.length > 31 ? 'week' : 'day';
   const rows = () => step === 'day' ? days : weeks;
   const figures = total.csat_count < LEAST.rating ? 'Too few ratings.'
     : `${percent(goodOf(total))} of ${count.format(total.csat_count)} ratings have 4 or 5 stars.`;
-  const place = el('div');
+  const place = el('div.contents');
   const draw = () => {
     const [one, many] = step === 'day' ? ['Day', 'Days'] : ['Week from', 'Weeks'];
     place.replaceChildren(panel({
@@ -199,7 +206,7 @@ function byGroup(groups, total, file) {
       percent(responseOf(one)),
       enough(one, mean.format(one.csat_mean ?? 0)),
       enough(one, el('span.compared', {}, percent(good(one)),
-        change(good(one), one.previous && good(one.previous), SHARE, 'points'))),
+        change(good(one), one.previous && good(one.previous), SHARE, 'point'))),
       starShares(one.csat_stars),
     ],
   }).root;
