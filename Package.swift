@@ -95,6 +95,12 @@ let package = Package(
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
     layer(
+      "WebPush",
+      [
+        "Webhooks", "HTTPClient", "Directory", "SharedSQL", "Postgres", "OpenSSL", "Kernel", "JSON",
+        "Primitives",
+      ]),
+    layer(
       "OpenID",
       ["HTTPClient", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     layer(
@@ -108,8 +114,8 @@ let package = Package(
     layer(
       "REST",
       [
-        "Conversations", "OpenID", "Webhooks", "Automation", "Directory", "Tokens", "Postgres",
-        "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
+        "Conversations", "OpenID", "WebPush", "Webhooks", "Automation", "Directory", "Tokens",
+        "Postgres", "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
     layer(
       "Settings",
@@ -119,8 +125,8 @@ let package = Package(
       [
         "Engine", "Wire", "Chat", "JSON", "Compression", "Primitives", "Kernel", "OpenSSL",
         "Postgres", "SharedSQL", "Journal",
-        "Webhooks", "Directory", "Automation", "Conversations", "REST", "Tokens", "Settings",
-        "WebAssets",
+        "WebPush", "Webhooks", "Directory", "Automation", "Conversations", "REST", "Tokens",
+        "Settings", "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -190,6 +196,12 @@ let package = Package(
         "Webhooks", "HTTPClient", "Directory", "Postgres", "Migrator", "EmbeddedPostgres",
         "OpenSSL",
         "Kernel", "Primitives",
+      ]),
+    suite(
+      "WebPushTests",
+      [
+        "WebPush", "Webhooks", "HTTPClient", "DomainFixtures", "Conversations", "Directory",
+        "Postgres", "OpenSSL", "Kernel", "JSON", "Primitives",
       ]),
     suite(
       "DirectoryTests",

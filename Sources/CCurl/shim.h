@@ -114,6 +114,12 @@ static inline long chirrup_curl_status(CURL *easy) {
   return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
 
+/// The header Retry-After in seconds, 0 without it; libcurl reads both of its forms.
+static inline int64_t chirrup_curl_retry_after(CURL *easy) {
+  curl_off_t seconds = 0;
+  return curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0 ? (int64_t)seconds : 0;
+}
+
 /// The next transfer that has ended, or NULL.
 static inline CURL *chirrup_curl_ended(CURLM *multi, CURLcode *result) {
   int left = 0;

@@ -9,6 +9,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/kdf.h>
 #include <openssl/param_build.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
@@ -193,6 +194,68 @@ static inline size_t chirrup_ecdsa_signature(const unsigned char *raw, unsigned 
   BN_free(s);
   ECDSA_SIG_free(signature);
   return count > 0 ? (size_t)count : 0;
+}
+
+/// A new key of P-256: its scalar in 32 bytes, big-endian, and its point in 65, uncompressed (SEC 1 §2.3.3).
+static inline int chirrup_p256_generate(unsigned char *scalar, unsigned char *point) {
+  EVP_PKEY *key = EVP_EC_gen("P-256");
+  BIGNUM *number = NULL;
+  size_t count = 0;
+  int isMade = key && EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_PRIV_KEY, &number) == 1 &&
+               BN_bn2binpad(number, scalar, 32) == 32 &&
+               EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, point, 65, &count) == 1 && count == 65;
+  BN_clear_free(number);
+  EVP_PKEY_free(key);
+  return isMade;
+}
+
+/// The private key of a scalar and its point; NULL if they are none. The caller frees it.
+static inline EVP_PKEY *chirrup_p256_private(const unsigned char *scalar, const unsigned char *point) {
+  EVP_PKEY *key = NULL;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+  BIGNUM *number = BN_bin2bn(scalar, 32, NULL);
+  OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+  OSSL_PARAM *parameters = NULL;
+  if (context && number && builder &&
+      OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) == 1 &&
+      OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, 65) == 1 &&
+      OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, number) == 1) {
+    parameters = OSSL_PARAM_BLD_to_param(builder);
+    if (parameters && EVP_PKEY_fromdata_init(context) == 1) {
+      EVP_PKEY_fromdata(context, &key, EVP_PKEY_KEYPAIR, parameters);
+    }
+  }
+  OSSL_PARAM_free(parameters);
+  OSSL_PARAM_BLD_free(builder);
+  BN_clear_free(number);
+  EVP_PKEY_CTX_free(context);
+  return key;
+}
+
+/// HKDF with SHA-256 (RFC 5869): extract and expand.
+static inline int chirrup_hkdf_sha256(unsigned char *salt, size_t salt_count, unsigned char *secret, size_t secret_count,
+                                      unsigned char *info, size_t info_count, unsigned char *output, size_t count) {
+  EVP_KDF *algorithm = EVP_KDF_fetch(NULL, "HKDF", NULL);
+  EVP_KDF_CTX *context = EVP_KDF_CTX_new(algorithm);
+  OSSL_PARAM parameters[5];
+  parameters[0] = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)"SHA256", 0);
+  parameters[1] = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, salt, salt_count);
+  parameters[2] = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, secret, secret_count);
+  parameters[3] = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info, info_count);
+  parameters[4] = OSSL_PARAM_construct_end();
+  int isDerived = context && EVP_KDF_derive(context, output, count, parameters) == 1;
+  EVP_KDF_CTX_free(context);
+  EVP_KDF_free(algorithm);
+  return isDerived;
+}
+
+/// The signature of ECDSA in DER (RFC 3279 §2.2.3) as r‖s of P-256 (RFC 7518 §3.4).
+static inline int chirrup_ecdsa_raw(const unsigned char *der, size_t count, unsigned char *raw) {
+  ECDSA_SIG *signature = d2i_ECDSA_SIG(NULL, &der, (long)count);
+  int isWritten = signature && BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw, 32) == 32 &&
+                  BN_bn2binpad(ECDSA_SIG_get0_s(signature), raw + 32, 32) == 32;
+  ECDSA_SIG_free(signature);
+  return isWritten;
 }
 
 /// The permission bits of a file, or -1 with errno.

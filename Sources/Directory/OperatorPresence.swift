@@ -18,28 +18,53 @@ extension OperatorPresence {
 
   /// Marks these operators as present. Returns the workspaces in which an operator came online.
   /// After an hour of absence an operator is available again.
+  ///
+  /// - Parameter visible: those of them who see a console.
   public static func beat(
-    _ here: [(workspace: Identifier, operator: Identifier)]
+    _ here: [(workspace: Identifier, operator: Identifier)],
+    visible: [(workspace: Identifier, operator: Identifier)] = []
   ) -> Statement<[Identifier]> {
     Statement(
       Query(
         """
         WITH here AS (
           SELECT m.workspace_id, m.operator_id,
-            coalesce(NOT chirrup_is_present(p.seen_at), true) AS is_new
+            coalesce(NOT chirrup_is_present(p.seen_at), true) AS is_new,
+            EXISTS (SELECT FROM unnest($3::uuid[], $4::uuid[]) AS v (workspace, operator)
+              WHERE v.workspace = t.workspace AND v.operator = t.operator) AS is_active
           FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, operator)
           JOIN memberships m ON m.workspace_id = t.workspace AND m.operator_id = t.operator
           LEFT JOIN operator_presence p
             ON p.workspace_id = m.workspace_id AND p.operator_id = m.operator_id
         ), beaten AS (
-          INSERT INTO operator_presence AS p (workspace_id, operator_id)
-          SELECT workspace_id, operator_id FROM here ORDER BY workspace_id, operator_id
+          INSERT INTO operator_presence AS p (workspace_id, operator_id, active_at)
+          SELECT workspace_id, operator_id, CASE WHEN is_active THEN now() END
+          FROM here ORDER BY workspace_id, operator_id
           ON CONFLICT (workspace_id, operator_id) DO UPDATE SET seen_at = now(),
+            active_at = coalesce(excluded.active_at, p.active_at),
             is_available = p.is_available OR p.seen_at < now() - interval '1 hour'
         )
         SELECT DISTINCT workspace_id FROM here WHERE is_new
-        """, [.uuids(here.map(\.workspace)), .uuids(here.map(\.operator))])
+        """,
+        [
+          .uuids(here.map(\.workspace)), .uuids(here.map(\.operator)),
+          .uuids(visible.map(\.workspace)), .uuids(visible.map(\.operator)),
+        ])
     ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
+  }
+
+  /// Notes that these operators see no console any more on this loop. A beat of another loop or
+  /// gateway with a visible one revokes it.
+  public static func hide(
+    _ gone: [(workspace: Identifier, operator: Identifier)]
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        UPDATE operator_presence p SET hidden_at = now()
+        FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, operator)
+        WHERE p.workspace_id = t.workspace AND p.operator_id = t.operator
+        """, [.uuids(gone.map(\.workspace)), .uuids(gone.map(\.operator))]))
   }
 
   /// Notes that these operators have no open inbox left on this loop. A beat of another loop or

@@ -76,6 +76,19 @@ public enum OperatorSession {
     ) { !$0.isEmpty }
   }
 
+  /// Condition: a login is in force. It has not expired, and the account is not disabled and has the
+  /// password of that time. That the account is still a member is the statement's own join.
+  ///
+  /// - Parameters:
+  ///   - s: the alias of a row of `operator_sessions`.
+  ///   - o: that of its operator.
+  public static func isValid(_ s: SQL, of o: SQL, at now: SQL) -> SQL {
+    """
+    \(s).expires_at > \(now) AND \(o).disabled_at IS NULL AND (\(s).credential IS NULL
+      OR \(s).credential = \(Operator.credential(of: "\(o).password_hash")))
+    """
+  }
+
   /// The member of a login; nil if it has expired, or if the account was disabled, left the
   /// workspace or changed its password.
   public static func find(tokenHash: [UInt8], now: WallTime) -> Statement<Operator?> {
@@ -88,9 +101,8 @@ public enum OperatorSession {
         FROM operator_sessions s
         JOIN operators o ON o.id = s.operator_id
         JOIN memberships m ON m.operator_id = s.operator_id AND m.workspace_id = s.workspace_id
-        WHERE s.token_hash = $1::bytea AND s.expires_at > $2::timestamptz AND o.disabled_at IS NULL
-          AND (s.credential IS NULL OR s.credential
-            = \(Operator.credential(of: "o.password_hash")))
+        WHERE s.token_hash = $1::bytea
+          AND \(OperatorSession.isValid("s", of: "o", at: "$2::timestamptz"))
         """, [.bytes(tokenHash), .time(now)])
     ) { Operator($0) }
   }

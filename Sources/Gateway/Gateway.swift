@@ -6,6 +6,7 @@ import Postgres
 import Primitives
 public import Settings
 public import Tokens
+import WebPush
 import Webhooks
 
 /// The configuration of a gateway, complete before the first thread starts.
@@ -69,8 +70,8 @@ public struct GatewayFailure: Error, CustomStringConvertible {
   public var description: String
 }
 
-/// The gateway: one thread for each loop, threads for the watchdog and for webhooks, and the
-/// calling thread, which waits for signals.
+/// The gateway: one thread for each loop, threads for the watchdog, for webhooks and for push
+/// messages, and the calling thread, which waits for signals.
 public enum Gateway {
   /// Runs until SIGTERM or SIGINT and the end of the drain. Throws `LoopsStalled` if a loop does
   /// not end in time. Call it on the first thread before any other starts, since it blocks signals.
@@ -97,6 +98,8 @@ public enum Gateway {
     }
     let deliveries = context.deliveries
     let deliverer = try Thread.spawn(name: "webhooks") { deliveries.run() }
+    let push = context.push
+    let pusher = try Thread.spawn(name: "push") { push.run() }
     context.logger.info(
       "listening",
       metadata: [
@@ -116,7 +119,10 @@ public enum Gateway {
     try sayFarewell(context, at: reload.databaseURL)
     context.readers.stop()
     context.upkeep.stop()
-    end(deliverer, context, by: deadline)
+    deliveries.stop()
+    push.stop()
+    end(deliverer, by: deadline) { deliveries.hasEnded }
+    end(pusher, by: deadline) { push.hasEnded }
     watchdog.stop()
     watching.join()
     context.logger.info("stopped")
@@ -166,32 +172,31 @@ public enum Gateway {
 
   private static let farewellMilliseconds: Int64 = 1_000
 
-  /// Waits for the webhook worker, which stops since the drain began. While PostgreSQL does not
-  /// answer it cannot end: its thread is then abandoned, and its leases expire.
+  /// Waits for the worker of webhooks or of push messages, which stops since the drain began. While
+  /// PostgreSQL does not answer it cannot end: its thread is then abandoned, and its leases expire.
   private static func end(
-    _ deliverer: consuming Thread, _ context: GatewayContext, by deadline: Instant
+    _ worker: consuming Thread, by deadline: Instant, _ hasEnded: () -> Bool
   ) {
-    context.deliveries.stop()
     let limit = min(deadline, SystemClock.now().advanced(byMilliseconds: 3_000))
-    while !context.deliveries.hasEnded {
+    while !hasEnded() {
       guard SystemClock.now() < limit else { return }
       Thread.sleep(milliseconds: 20)
     }
-    deliverer.join()
+    worker.join()
   }
 
-  /// Descriptors besides those of clients: PostgreSQL, webhooks and the log; `ExpensiveReaders`;
+  /// Descriptors besides those of clients: PostgreSQL, webhooks, push services and the log; `ExpensiveReaders`;
   /// the sockets of `admin_listen`; and each loop's epoll, mailbox, listeners and connections to
   /// PostgreSQL.
   public static func ownDescriptors(_ settings: Settings) -> Int {
-    114 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
+    150 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
       + (settings.adminListen.isEmpty ? 0 : Admission.adminSocketsMax)
   }
 
-  /// Connections to PostgreSQL: a writer and a reader of each loop, `ExpensiveReaders`, and one of
-  /// the webhooks.
+  /// Connections to PostgreSQL: a writer and a reader of each loop, `ExpensiveReaders`, one of the
+  /// webhooks and one of push messages.
   public static func databaseConnections(_ settings: Settings) -> Int {
-    2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 1
+    2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 2
       + (settings.maintenance.auditDays > 0 ? 1 : 0)
   }
 
@@ -314,6 +319,7 @@ public enum Gateway {
           }
           isDraining = true
           context.deliveries.stop()
+          context.push.stop()
           let milliseconds = Int64(settings.running.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))

@@ -6,6 +6,7 @@ import Primitives
 import REST
 import Settings
 import Tokens
+import WebPush
 import Webhooks
 
 /// The objects that all loops of a gateway share. They are immutable or synchronise themselves.
@@ -33,6 +34,7 @@ final class GatewayContext: Sendable {
   /// One for each loop.
   let pulses: [LoopPulse]
   let deliveries: DeliveryWorker
+  let push: PushWorker
   let readers: ExpensiveReaders
   let reloads: ReloadRequests
   let logger: Logger
@@ -76,6 +78,12 @@ final class GatewayContext: Sendable {
       DeliveryOptions(
         databaseURL: options.databaseURL, addressGuard: apiOptions.webhookGuard, secrets: secrets,
         timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
+        schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
+        report: { logger.warning("\($0)") }))
+    push = try PushWorker(
+      PushOptions(
+        databaseURL: options.databaseURL, addressGuard: apiOptions.webhookGuard, secrets: secrets,
+        contact: settings.publicURL, timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
         schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
     peers = Peers(options, keys: secrets.keyIDs)
@@ -125,8 +133,11 @@ final class GatewayContext: Sendable {
     api.use { GatewayContext.use(settings, in: &$0) }
     upkeep.use(Upkeep.Rules(settings, databaseURL: databaseURL))
     readers.use(url: databaseURL, seconds: settings.limits.expensiveSeconds)
+    let milliseconds = settings.webhooks.timeoutSeconds * 1_000
+    let schedule = RetrySchedule(
+      firstMilliseconds: Int64(settings.webhooks.retryMilliseconds))
     deliveries.use(
-      databaseURL: databaseURL, timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
-      schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)))
+      databaseURL: databaseURL, timeoutMilliseconds: milliseconds, schedule: schedule)
+    push.use(databaseURL: databaseURL, timeoutMilliseconds: milliseconds, schedule: schedule)
   }
 }

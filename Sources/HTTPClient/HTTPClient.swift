@@ -35,7 +35,8 @@ public struct HTTPRequest: Sendable {
 
 /// The result of a request.
 public enum HTTPOutcome: Sendable, Equatable {
-  case answered(status: Int, body: [UInt8] = [])
+  /// `retryAfter` is the header Retry-After (RFC 9110 §10.2.3) in seconds, 0 without it.
+  case answered(status: Int, body: [UInt8] = [], retryAfter: Int64 = 0)
   /// `admits` refused all addresses of the host.
   case refused(IPAddress)
   /// No answer; the reason is libcurl's message.

@@ -61,7 +61,8 @@ import Kernel
     }
     // An answer counts even if we stopped reading a body that is discarded.
     if result == CURLE_OK || result == CURLE_WRITE_ERROR && status > 0 {
-      return .answered(status: status, body: response)
+      return .answered(
+        status: status, body: response, retryAfter: unsafe chirrup_curl_retry_after(raw))
     }
     if let refused { return .refused(refused) }
     // SAFETY: a constant text of libcurl.

@@ -260,7 +260,7 @@ public final class ProviderClient: Sendable {
     request.headers.append("User-Agent: Chirrup")
     let addressGuard = addressGuard
     switch HTTPClient.outcome(of: request, admits: { addressGuard.admits($0) }) {
-    case .answered(let status, let body): return (status, body)
+    case .answered(let status, let body, _): return (status, body)
     case .refused: throw .unreachable("its address is not public")
     case .failed(let reason): throw .unreachable(reason)
     }

@@ -13,7 +13,7 @@ public enum AES256GCM {
     let nonce = SecureRandom.bytes(nonceByteCount)
     var sealed = [UInt8](repeating: 0, count: plain.count)
     var tag = [UInt8](repeating: 0, count: tagByteCount)
-    let isSealed = run(plain, to: &sealed, key, nonce, context, &tag, seals: true)
+    let isSealed = GCM.run(plain, to: &sealed, key, nonce, context, &tag, seals: true)
     precondition(isSealed, "OpenSSL cannot encrypt")
     return nonce + sealed + tag
   }
@@ -25,14 +25,34 @@ public enum AES256GCM {
     let body = Array(sealed.dropFirst(nonceByteCount).dropLast(tagByteCount))
     var tag = Array(sealed.suffix(tagByteCount))
     var plain = [UInt8](repeating: 0, count: body.count)
-    return run(body, to: &plain, key, nonce, context, &tag, seals: false) ? plain : nil
+    return GCM.run(body, to: &plain, key, nonce, context, &tag, seals: false) ? plain : nil
   }
+}
 
-  private static func run(
+/// AES-128-GCM with a nonce that the caller derives with the key, for records of RFC 8188.
+public enum AES128GCM {
+  public static let keyByteCount = 16
+
+  /// Returns the ciphertext and the tag, concatenated. A pair of key and nonce seals one text.
+  public static func seal(_ plain: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8] {
+    var sealed = [UInt8](repeating: 0, count: plain.count)
+    var tag = [UInt8](repeating: 0, count: AES256GCM.tagByteCount)
+    let isSealed = GCM.run(plain, to: &sealed, key, nonce, [], &tag, seals: true)
+    precondition(isSealed, "OpenSSL cannot encrypt")
+    return sealed + tag
+  }
+}
+
+private enum GCM {
+  /// The length of the key chooses between AES-128 and AES-256.
+  static func run(
     _ input: [UInt8], to output: inout [UInt8], _ key: [UInt8], _ nonce: [UInt8],
     _ context: [UInt8], _ tag: inout [UInt8], seals: Bool
   ) -> Bool {
-    precondition(key.count == keyByteCount, "a key of AES-256 has 32 bytes")
+    precondition(
+      key.count == AES256GCM.keyByteCount || key.count == AES128GCM.keyByteCount,
+      "a key of AES has 16 or 32 bytes here")
+    precondition(nonce.count == AES256GCM.nonceByteCount, "a nonce of GCM has 12 bytes here")
     precondition(input.count + context.count <= Int(Int32.max), "a secret is at most 2 GiB")
     let direction: Int32 = seals ? 1 : 0
     var written: Int32 = 0
@@ -42,7 +62,9 @@ public enum AES256GCM {
     // writes as many bytes as it reads, and nothing at the end.
     let cipher = unsafe EVP_CIPHER_CTX_new()
     defer { unsafe EVP_CIPHER_CTX_free(cipher) }
-    return unsafe EVP_CipherInit_ex(cipher, EVP_aes_256_gcm(), nil, key, nonce, direction) == 1
+    let algorithm =
+      unsafe key.count == AES256GCM.keyByteCount ? EVP_aes_256_gcm() : EVP_aes_128_gcm()
+    return unsafe EVP_CipherInit_ex(cipher, algorithm, nil, key, nonce, direction) == 1
       && (seals || EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_GCM_SET_TAG, 16, &tag) == 1)
       && EVP_CipherUpdate(cipher, nil, &written, context, Int32(context.count)) == 1
       && EVP_CipherUpdate(cipher, &output, &written, input, Int32(input.count)) == 1

@@ -63,10 +63,10 @@ public struct Delivery: Sendable, Equatable {
 /// consists of the kind of failure and the status only: whatever the server answered stays there.
 public func failure(of outcome: HTTPOutcome) -> String? {
   switch outcome {
-  case .answered(let status, _) where (200..<300).contains(status): return nil
-  case .answered(let status, _) where (300..<400).contains(status):
+  case .answered(let status, _, _) where (200..<300).contains(status): return nil
+  case .answered(let status, _, _) where (300..<400).contains(status):
     return "HTTP \(status): redirects are not followed"
-  case .answered(let status, _): return "HTTP \(status)"
+  case .answered(let status, _, _): return "HTTP \(status)"
   case .refused: return "the address is not public: webhooks may only use the public internet"
   case .failed(let reason): return reason
   }

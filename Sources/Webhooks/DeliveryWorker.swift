@@ -98,11 +98,7 @@ struct DeliveryLoop: ~Copyable {
   private var options: DeliveryOptions
   private let lease: Identifier
   private var client: HTTPClient
-  private var connection: BlockingConnection?
-  private var backoff: Backoff
-  private var nextConnect = Instant.zero
-  /// The last one that was reported.
-  private var refusal: String?
+  private var database: OutboxConnection
   private var nextPoll = Instant.zero
   private var nextSweep: Instant
   private var nextCount = Instant.zero
@@ -118,7 +114,7 @@ struct DeliveryLoop: ~Copyable {
     lease = Identifier(
       version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: seed),
       randomLow: Random.uint64())
-    backoff = Backoff(firstMilliseconds: 250, lastMilliseconds: 10_000, seed: seed)
+    database = OutboxConnection("webhooks", url: options.databaseURL, report: options.report)
     let addressGuard = options.addressGuard
     client = HTTPClient(connectionsMax: DeliveryLoop.requestsMax) { addressGuard.admits($0) }
     // Jitter: nodes that start together do not sweep together.
@@ -128,18 +124,14 @@ struct DeliveryLoop: ~Copyable {
   var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
 
   mutating func use(_ options: DeliveryOptions) {
-    if options.databaseURL != self.options.databaseURL {
-      connection = nil
-      nextConnect = .zero
-      backoff.reset()
-    }
+    database.use(url: options.databaseURL)
     self.options = options
   }
 
   /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
   mutating func runOnce(wakeDescriptor: Int32?) {
     let now = SystemClock.now()
-    if connection == nil, now >= nextConnect { connect(now) }
+    database.open(now)
     if now >= nextSweep { sweep(now) }
     if now >= nextCount { count(now) }
     if now >= nextPoll { poll(now) }
@@ -148,8 +140,7 @@ struct DeliveryLoop: ~Copyable {
 
   /// Continues the requests in flight and records outcomes, without taking new deliveries.
   mutating func advance(wakeDescriptor: Int32?) {
-    let next = connection == nil ? min(nextPoll, nextConnect) : nextPoll
-    let wait = next.milliseconds(since: SystemClock.now())
+    let wait = min(nextPoll, database.nextAttempt).milliseconds(since: SystemClock.now())
     // Without a descriptor the worker is stopping and has little time left.
     let most: Int64 = wakeDescriptor == nil ? 100 : DeliveryLoop.idleMilliseconds
     client.advance(milliseconds: Int32(max(1, min(most, wait))), wakeup: wakeDescriptor)
@@ -157,7 +148,7 @@ struct DeliveryLoop: ~Copyable {
       guard let delivery = inFlight.removeValue(forKey: ticket) else { continue }
       ended.append((delivery, failure(of: outcome)))
     }
-    while connection != nil, let (delivery, failure) = ended.first {
+    while database.isOpen, let (delivery, failure) = ended.first {
       guard record(delivery, failure) else { break }
       ended.removeFirst()
       nextPoll = .zero
@@ -167,79 +158,26 @@ struct DeliveryLoop: ~Copyable {
 
   // MARK: PostgreSQL
 
-  private mutating func connect(_ now: Instant) {
-    do throws(QueryFailure) {
-      let made = try BlockingConnection(options.databaseURL)
-      // Delivery is at least once, so an outcome may be lost in a crash of PostgreSQL: the event is
-      // sent again with the same id. synchronous_commit = off therefore saves a wait for the disk.
-      // Behind a pooler other clients share the session, so it keeps its settings.
-      if try !made.isPooled() { try made.run(DeliveryLoop.settings) }
-      connection = made
-    } catch {
-      nextConnect = backoff.next(after: now)
-    }
-  }
-
-  private static let settings = Query(
-    """
-    SELECT set_config('synchronous_commit', 'off', false),
-      set_config('statement_timeout', '10000', false),
-      set_config('idle_in_transaction_session_timeout', '10000', false),
-      set_config('jit', 'off', false)
-    """)
-
-  /// The rows of a query; nil after an error, which closes the connection.
-  private mutating func run(_ query: Query) -> Rows? {
-    guard let connection else { return nil }
-    do throws(QueryFailure) {
-      let rows = try connection.run(query)
-      backoff.reset()
-      refusal = nil
-      return rows
-    } catch {
-      lose(error)
-      return nil
-    }
-  }
-
-  /// Reports a refusal once until a statement succeeds. A state of the server that passes is no
-  /// bug, and the loops log why PostgreSQL cannot be used.
-  private mutating func lose(_ failure: QueryFailure) {
-    if case .refused(let state, let message) = failure, !state.isTransient {
-      let reason = "\(state.code) \(message)"
-      if reason != refusal {
-        options.report("webhooks: PostgreSQL refused a statement: \(reason)")
-      }
-      refusal = reason
-    }
-    connection = nil
-    nextConnect = backoff.next(after: SystemClock.now())
-  }
-
   private mutating func poll(_ now: Instant) {
     nextPoll = now.advanced(byMilliseconds: DeliveryLoop.idleMilliseconds)
-    guard let rows = run(Query(DeliveryQueue.peek)), rows.bool(0, 0) == true else { return }
+    guard let rows = database.run(Query(DeliveryQueue.peek)), rows.bool(0, 0) == true else { return }
     nextPoll = now.advanced(byMilliseconds: DeliveryLoop.pollMilliseconds)
     let room = DeliveryLoop.requestsMax - inFlight.count
-    guard rows.bool(0, 1) == true, room > 0, let connection else { return }
-    do {
-      let taken = try take(connection, room: room)
-      for delivery in taken { begin(delivery) }
-      // More deliveries may be due than one poll takes.
-      if taken.count > 0 { nextPoll = .zero }
-    } catch let failure as QueryFailure {
-      lose(failure)
-    } catch {
-      lose(.unavailable(reason: "\(error)"))
-    }
+    guard rows.bool(0, 1) == true, room > 0, let taken = take(room: room) else { return }
+    for delivery in taken { begin(delivery) }
+    // More deliveries may be due than one poll takes.
+    if taken.count > 0 { nextPoll = .zero }
   }
 
-  private func take(_ connection: BlockingConnection, room: Int) throws -> [Delivery] {
+  private mutating func take(room: Int) -> [Delivery]? {
     let busy = inFlight.values.map(\.webhook) + ended.map(\.delivery.webhook)
     var shares: [Identifier: Int] = [:]
     for webhook in busy { shares[webhook, default: 0] += 1 }
     let full = shares.filter { $0.value >= DeliveryQueue.perWebhook }.map(\.key)
-    return try connection.transaction { connection in
+    let (lease, milliseconds) = (
+      lease, Int64(options.timeoutMilliseconds) + DeliveryLoop.leaseReserveMilliseconds
+    )
+    return database.transaction { connection in
       let rows = try connection.run(DeliveryQueue.lock(busy: full))
       let locked = (0..<rows.count).compactMap { row in
         rows.uuid(row, 0).flatMap { workspace in rows.uuid(row, 1).map { (workspace, $0) } }
@@ -248,9 +186,7 @@ struct DeliveryLoop: ~Copyable {
       return DeliveryQueue.deliveries(
         try connection.run(
           DeliveryQueue.take(
-            locked, lease: lease,
-            leaseMilliseconds: Int64(options.timeoutMilliseconds)
-              + DeliveryLoop.leaseReserveMilliseconds, room: room, busy: busy)))
+            locked, lease: lease, leaseMilliseconds: milliseconds, room: room, busy: busy)))
     }
   }
 
@@ -278,7 +214,7 @@ struct DeliveryLoop: ~Copyable {
       failure == nil
       ? nil : options.schedule.pause(after: delivery.attempt, random: Random.uint64())
     guard
-      let rows = run(
+      let rows = database.run(
         DeliveryQueue.finish(delivery, lease: lease, failure: failure, pause: pause))
     else { return false }
     if failure != nil { metrics.attemptsFailed += 1 }
@@ -287,7 +223,7 @@ struct DeliveryLoop: ~Copyable {
     case "failed": metrics.failed += 1
     default: return true
     }
-    _ = run(DeliveryQueue.wake(behind: delivery))
+    _ = database.run(DeliveryQueue.wake(behind: delivery))
     return true
   }
 
@@ -296,12 +232,12 @@ struct DeliveryLoop: ~Copyable {
     let rest = Array(inFlight.values) + ended.map(\.delivery)
     inFlight = [:]
     ended = []
-    if !rest.isEmpty { _ = run(DeliveryQueue.release(lease: lease, rest)) }
+    if !rest.isEmpty { _ = database.run(DeliveryQueue.release(lease: lease, rest)) }
   }
 
   private mutating func sweep(_ now: Instant) {
     nextSweep = now.advanced(byMilliseconds: DeliverySweep.intervalMilliseconds)
-    if let rows = run(DeliverySweep.disableFailing) {
+    if let rows = database.run(DeliverySweep.disableFailing) {
       for row in 0..<rows.count {
         let id = rows.uuid(row, 0).map { "\($0)" } ?? ""
         options.report("disabled the webhook \(id): all attempts of the last days failed")
@@ -309,14 +245,14 @@ struct DeliveryLoop: ~Copyable {
     }
     for query in [DeliverySweep.failPending, DeliverySweep.deleteOld, DeliverySweep.deleteOrphans] {
       for _ in 0..<DeliverySweep.rounds {
-        guard let rows = run(query), rows.affected >= Int(DeliverySweep.rows) else { break }
+        guard let rows = database.run(query), rows.affected >= Int(DeliverySweep.rows) else { break }
       }
     }
   }
 
   private mutating func count(_ now: Instant) {
     nextCount = now.advanced(byMilliseconds: DeliveryLoop.countMilliseconds)
-    guard let rows = run(DeliverySweep.countPending) else { return }
+    guard let rows = database.run(DeliverySweep.countPending) else { return }
     metrics.pending = Int(rows.int(0, 0) ?? 0)
     metrics.oldestPendingSeconds = max(0, rows.int(0, 1) ?? 0)
   }

@@ -423,9 +423,10 @@ class WidgetRun(Run):
                 widget.page.close()
 
 
-def main(kind=WidgetRun, title="widget") -> int:
+def main(kind=WidgetRun, title="widget", *further) -> int:
+    """`further` are names of options that this kind of run needs, too."""
     options = argparse.ArgumentParser(description=__doc__)
-    for name in ("base-url", "database", "psql", "operator-token"):
+    for name in ("base-url", "database", "psql", "operator-token", *further):
         options.add_argument(f"--{name}", required=True)
     options.add_argument("--shots", help="a folder for pictures")
     options.add_argument("--only", help="names of parts, separated by commas")

@@ -1,5 +1,5 @@
 -- A message is written without looking at the rules for a conversation's status and for how it was deleted.
--- parent: 20270320_analytics_groups
+-- parent: 20270325_web_push
 -- compatible: 20261229_gateways
 -- locks: chat_sessions
 -- loses: nothing

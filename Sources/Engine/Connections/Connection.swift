@@ -47,6 +47,8 @@ struct Connection: ~Copyable {
   var subscriptions = SubscriptionList()
   /// The operator receives the inbox: see `Inbox`.
   var isWatching = false
+  /// The operator sees the console that watches.
+  var isVisible = false
   var hasHistoryInFlight = false
   var sends = SendState()
   var rates: RateState

@@ -14,10 +14,12 @@ public struct Inbox {
   private var due = Fifo<(session: Identifier, workspace: Identifier, at: Instant)>()
   private var isDue: Set<Identifier> = []
   private var readsInFlight = 0
-  /// An operator has started to watch since `takeNewOperators`.
+  /// An operator has started to watch, or to see the console, since `takeNewOperators`.
   private var hasNewWatcher = false
   /// Operators who have stopped watching on a connection since `takeDepartures`.
   private var departures: [(workspace: Identifier, operator: Identifier)] = []
+  /// Operators of whom a visible console was hidden or has stopped watching since `takeHidden`.
+  private var hidden: [(workspace: Identifier, operator: Identifier)] = []
 
   /// Concurrent reads of rows.
   private static let readsMax = 32
@@ -49,7 +51,23 @@ public struct Inbox {
       }
       watchers[member.workspace, default: []].append(connections.id(at: connection))
     }
+    if connections[connection].isWatching {
+      setVisible(connection, command.active ?? true, member, &connections)
+    }
     connections.confirm(connection, command.ref)
+  }
+
+  private mutating func setVisible(
+    _ connection: ConnectionIndex, _ isVisible: Bool, _ member: Member,
+    _ connections: inout ConnectionTable
+  ) {
+    guard connections[connection].isVisible != isVisible else { return }
+    connections[connection].isVisible = isVisible
+    if isVisible {
+      hasNewWatcher = true
+    } else if hidden.count < Limits.departedOperators {
+      hidden.append((member.workspace, member.person.id))
+    }
   }
 
   /// Ends the watching of a connection, if it watches.
@@ -60,6 +78,7 @@ public struct Inbox {
       return
     }
     connections[connection].isWatching = false
+    setVisible(connection, false, member, &connections)
     if departures.count < Limits.departedOperators {
       departures.append((member.workspace, member.person.id))
     }
@@ -152,13 +171,16 @@ public struct Inbox {
 
   /// The operators of this loop who watch, each once for each workspace. They are available for
   /// conversations unless the command `available` says otherwise.
+  ///
+  /// - Parameter areVisible: only those with a visible console.
   public func operators(
-    _ connections: borrowing ConnectionTable
+    _ connections: borrowing ConnectionTable, areVisible: Bool = false
   ) -> [(workspace: Identifier, operator: Identifier)] {
     var here: [(workspace: Identifier, operator: Identifier)] = []
     for (workspace, watchers) in watchers {
       var seen: Set<Identifier> = []
       for id in watchers where connections.contains(id) {
+        if areVisible, !connections[id.index].isVisible { continue }
         guard let person = connections[id.index].member?.person.id, seen.insert(person).inserted
         else { continue }
         here.append((workspace, person))
@@ -167,7 +189,7 @@ public struct Inbox {
     return here
   }
 
-  /// Whether an operator has started to watch since the last call.
+  /// Whether an operator has started to watch, or to see the console, since the last call.
   public mutating func takeNewOperators() -> Bool {
     defer { hasNewWatcher = false }
     return hasNewWatcher
@@ -182,6 +204,17 @@ public struct Inbox {
     let here = operators(connections)
     defer { departures = [] }
     return departures.filter { gone in !here.contains { $0 == gone } }
+  }
+
+  /// The operators of whom a visible console was hidden or has stopped watching since the last call,
+  /// and who see none on another connection of this loop.
+  public mutating func takeHidden(
+    _ connections: borrowing ConnectionTable
+  ) -> [(workspace: Identifier, operator: Identifier)] {
+    guard !hidden.isEmpty else { return [] }
+    let visible = operators(connections, areVisible: true)
+    defer { hidden = [] }
+    return hidden.filter { gone in !visible.contains { $0 == gone } }
   }
 
   /// The command `available`: whether an operator accepts conversations.

@@ -84,13 +84,19 @@ struct PeriodicTasks {
     if !gone.isEmpty, store.canRead {
       _ = store.enqueue(OperatorPresence.leave(gone).query, for: .departure, now: now)
     }
+    let hidden = engine.inbox.takeHidden(engine.connections)
+    if !hidden.isEmpty, store.canRead {
+      _ = store.enqueue(OperatorPresence.hide(hidden).query, for: .departure, now: now)
+    }
     if engine.inbox.takeNewOperators() { nextHeartbeat = now }
     guard now >= nextHeartbeat, !isHeartbeatInFlight, store.canRead else { return }
     nextHeartbeat = now.advanced(byMilliseconds: OperatorPresence.beatMilliseconds)
     let here = engine.inbox.operators(engine.connections)
     guard !here.isEmpty else { return }
     isHeartbeatInFlight = store.enqueue(
-      OperatorPresence.beat(here).query, for: .presence, now: now)
+      OperatorPresence.beat(
+        here, visible: engine.inbox.operators(engine.connections, areVisible: true)
+      ).query, for: .presence, now: now)
   }
 
   /// Looks up which operators of this loop's visitors are away.

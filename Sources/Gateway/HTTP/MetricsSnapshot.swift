@@ -1,6 +1,7 @@
 import Kernel
 import REST
 import Settings
+import WebPush
 import Webhooks
 
 /// The figures of one answer to `/metrics`. Nothing is queried for it: loops and background jobs
@@ -8,6 +9,7 @@ import Webhooks
 struct MetricsSnapshot {
   var loops: [LoopMetrics]
   var webhooks = DeliveryMetrics()
+  var push = PushMetrics()
   var api = APIMetrics()
   var stored = Maintenance.StoredFigures()
   /// Of each task that the settings include.
@@ -28,6 +30,7 @@ struct MetricsSnapshot {
   init(_ context: GatewayContext) {
     loops = context.metrics.read()
     webhooks = context.deliveries.metrics
+    push = context.push.metrics
     api = context.api.metrics
     stored = context.maintenance.storedFigures
     upkeep = context.upkeep.figures

@@ -3,6 +3,7 @@ import Engine
 import Journal
 import Primitives
 import REST
+import WebPush
 import Webhooks
 
 /// `/metrics` in the Prometheus text format, version 0.0.4. Names and units follow Prometheus'
@@ -32,6 +33,7 @@ struct PrometheusText {
     metrics.backlog()
     metrics.upkeep()
     metrics.deliveries(snapshot.webhooks)
+    metrics.push(snapshot.push)
     metrics.requests(snapshot.api)
     return metrics.text
   }
@@ -173,6 +175,18 @@ struct PrometheusText {
     counter("slow_consumers", "Connections closed with 4101 because they read too slowly.") {
       $0.engine.slowConsumers
     }
+  }
+
+  private mutating func push(_ push: PushMetrics) {
+    family(
+      "push_delivered_total", "counter", "Push messages that push services accepted.",
+      [("", push.delivered)])
+    family(
+      "push_attempts_failed_total", "counter", "Failed attempts of push messages.",
+      [("", push.attemptsFailed)])
+    family(
+      "push_subscriptions_ended_total", "counter", "Push subscriptions that browsers have ended.",
+      [("", push.ended)])
   }
 
   private mutating func deliveries(_ webhooks: DeliveryMetrics) {

@@ -291,6 +291,12 @@ enum OperationTexts {
     "get_auth_sessions": "Logins in browsers, with device, address and last use.",
     "post_auth_sessions_end_others": "Other browsers must log in again.",
     "delete_auth_sessions_id": "That browser must log in again.",
+    "get_auth_push": "What a browser needs for a subscription, and what this one is sent.",
+    "put_auth_push": """
+    While no console of the operator is visible, the browser is told of new conversations and of \
+    messages in the operator's own. The subscription ends with the login.
+    """,
+    "delete_auth_push": "The browser gets no more push messages.",
     "get_openapi.json": "The document from which the page /api is made.",
   ]
 

@@ -157,6 +157,8 @@ enum APILimits {
   /// Bytes of the cookie of a known device.
   static let cookieBytes = 256
   static let originBytes = 255
+  /// Bytes of a key of a push subscription in base64url.
+  static let pushKeyBytes = 128
   /// Bytes of the reason of a transfer or of closing.
   static let reasonBytes = 1_000
   /// Bytes of the reason of a kick, which the journal keeps.

@@ -201,7 +201,9 @@ extension Problem {
     detail: "The workspace has \(Webhook.countMax) webhooks, the most it may have. Delete one "
       + "first.")
 
-  static func badWebhookAddress(_ fault: WebhookAddress.Fault) -> Problem {
+  static func badWebhookAddress(
+    _ fault: WebhookAddress.Fault, member: String = "url"
+  ) -> Problem {
     let predicate =
       switch fault {
       case .tooLong: "must have at most \(WebhookAddress.bytesMax) bytes."
@@ -216,6 +218,6 @@ extension Problem {
       case .privateAddress:
         "is an address of a private network, to which this gateway does not deliver."
       }
-    return .member("url", predicate)
+    return .member(member, predicate)
   }
 }

@@ -724,6 +724,7 @@ interface Rest {
   get(path: `connections/${string}`): Promise<{ connection: ConnectionRow }>;
   get(path: `connection-traces/${string}`, query: Query): Promise<TraceAnswer>;
   get(path: `webhooks/${string}/deliveries`, query?: Query): Promise<{ deliveries: Delivery[] }>;
+  get(path: '/api/v1/auth/push'): Promise<Push>;
   get(path: '/api/v1/auth/sessions'): Promise<{ sessions: LoginSession[] }>;
   post(path: '/api/v1/auth/sessions/end-others'): Promise<{ ended: number }>;
   post(path: '/api/v1/auth/password', body: { current: string; new: string }): Promise<unknown>;
@@ -747,6 +748,7 @@ interface Rest {
   post(path: `connections/${string}/disconnect`, body: object): Promise<unknown>;
   post(path: `connections/${string}/trace`): Promise<{ trace: { id: string } }>;
   put(path: `teams/${string}/members`, body: object): Promise<{ team: Team }>;
+  put(path: '/api/v1/auth/push', body: object): Promise<unknown>;
   put(path: 'identity-provider', body: object): Promise<IdentityProviderAnswer>;
   /** With `isNew` an object that exists is refused, with 412. */
   put(
@@ -800,4 +802,14 @@ interface ActionResults {
   done_count: number;
   unchanged_count: number;
   failed_count: number;
+}
+
+// Push messages to this browser.
+
+interface Push {
+  /** Base64url. */
+  public_key: string;
+  subscribed: boolean;
+  waiting: boolean;
+  messages: boolean;
 }

@@ -258,7 +258,7 @@ type ClientFrame = Signal & { session: string }
   | { type: 'unsubscribe'; session: string }
   | { type: 'send'; session: string; id: string; kind: string; body: string; payload?: Payload }
   | { type: 'history'; session: string; before: number; limit: number }
-  | { type: 'watch'; inbox: boolean }
+  | { type: 'watch'; inbox: boolean; active?: boolean }
   | { type: 'viewing'; session: string; active: boolean }
   | { type: 'available'; available: boolean }
   | { type: 'pong' };

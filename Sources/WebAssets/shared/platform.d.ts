@@ -2,6 +2,8 @@
 
 interface Navigator {
   readonly globalPrivacyControl?: boolean;
+  /** Network Information, Save-Data. */
+  readonly connection?: { readonly saveData?: boolean };
   readonly userActivation?: { readonly hasBeenActive: boolean };
 }
 
@@ -42,14 +44,21 @@ interface WorkerScope {
     matchAll(options: object): Promise<WorkerClient[]>;
     openWindow(url: string): Promise<WorkerClient | null>;
   };
+  registration: ServiceWorkerRegistration;
   skipWaiting(): Promise<void>;
   addEventListener(type: string, listener: (event: WorkerEvent) => void): void;
 }
-interface WorkerClient { postMessage(message: object): void; focus(): Promise<WorkerClient> }
+interface WorkerClient {
+  url: string;
+  visibilityState: string;
+  postMessage(message: object): void;
+  focus(): Promise<WorkerClient>;
+}
 interface WorkerEvent {
   waitUntil(work: Promise<unknown>): void;
   respondWith(response: Promise<Response>): void;
   request: Request;
   notification: Notification;
+  data: { json(): { conversation: string; title: string; body: string } };
 }
 interface Navigator { setAppBadge?(count: number): Promise<void> }

@@ -61,8 +61,12 @@ export function badge(count) {
   navigator.setAppBadge?.(count).catch(() => {});
 }
 
-/** Removes what a log-out must not leave: the number, and notifications with names of visitors. */
+/**
+ * Removes what a log-out must not leave: the number, notifications with names of visitors, and
+ * push messages under way.
+ */
 export async function clear() {
   badge(0);
   await close({});
+  await (await (await registered)?.pushManager?.getSubscription())?.unsubscribe();
 }

@@ -48,6 +48,7 @@ const MENU = [
   ]],
   ['You', [
     ['account', 'Your account', 'person', () => import('./account.js')],
+    ['notifications', 'Notifications', 'bell', () => import('./notifications.js')],
     ['security', 'Security', 'shield', () => import('./security.js')],
   ]],
 ];

@@ -3,7 +3,7 @@
 
 import { el } from '../../shared/dom.js';
 import { Outbox } from '../../shared/outbox.js';
-import { Command, Event, Fault } from '../../shared/protocol.js';
+import { Event, Fault } from '../../shared/protocol.js';
 import { Activity, doing } from '../inbox/activity.js';
 import { Inbox, nameOf } from '../inbox/inbox.js';
 import { List } from '../inbox/list.js';
@@ -223,7 +223,7 @@ export class App {
     const { signal } = this.#controls;
     this.#timers = [
       setInterval(() => {
-        if (document.visibilityState === 'visible') this.link.probe();
+        if (document.visibilityState === 'visible') this.link.check();
         this.state.render();
         this.list.clocks();
         if (!this.state.live) this.changed();
@@ -242,8 +242,12 @@ export class App {
     addEventListener('offline', () => this.link.offline(), { signal });
     document.addEventListener('visibilitychange', () => {
       this.link.nudge();
+      this.link.watch();
       this.changed();
     }, { signal });
+    for (const event of ['focus', 'keydown', 'pointerdown', 'pointermove']) {
+      addEventListener(event, () => this.link.attend(), { signal, passive: true });
+    }
     keys(this.acts, this.guard, signal);
   }
 
@@ -261,7 +265,7 @@ export class App {
   }
 
   #opened() {
-    this.link.request({ type: Command.watch, inbox: true });
+    this.link.watch();
     this.presence.renewed();
     this.activity.renewed();
     this.profile.announce();

@@ -10,8 +10,13 @@ const SHORT_GAP = 3000; // ms; a shorter gap is not shown
 const NOTICE_SHOWN = 6000; // ms
 
 const QUIET = 10_000; // ms of silence after which a visible console checks the connection
-const RECENT = 1000; // ms; a request behind a longer silence checks it too
-const ANSWER = 1500; // ms; a later answer is shown as a lost connection, until it arrives
+const RECENT = 1000; // ms; a request or an input behind a longer silence checks it too
+const ATTENDED = 30_000; // ms since the last input; until then it is checked every second
+// An answer that takes longer is shown as a lost connection, until it arrives: so many round
+// trips, within these bounds in ms.
+const ROUND_TRIPS = 4;
+const ANSWER_MIN = 750;
+const ANSWER_MAX = 1500;
 
 /**
  * A link that measures the time between a request and its answer, and knows when the gateway is
@@ -23,6 +28,8 @@ export class TimedLink extends Link {
   #changed;
   /** When the last probe was sent, in ms of Date.now(). Any later frame answers it. */
   #probedAt = 0;
+  /** When the operator last used the console, in ms of Date.now(). */
+  #usedAt = 0;
 
   /** @param {import('../../shared/socket.js').LinkOptions} options */
   constructor(options) { super(options); this.#changed = options.changed; }
@@ -30,7 +37,7 @@ export class TimedLink extends Link {
   /** Whether a probe has no answer yet, and should have. */
   get isMute() {
     return this.state === 'open' && this.#probedAt > this.receivedAt
-      && Date.now() - this.#probedAt >= ANSWER;
+      && Date.now() - this.#probedAt >= this.#patience;
   }
 
   /** When the connection was lost or became mute, in ms of Date.now(); 0 for none. */
@@ -49,18 +56,42 @@ export class TimedLink extends Link {
     if (frame.type !== Command.pong) this.probe(RECENT);
   }
 
+  get #patience() {
+    return Math.min(ANSWER_MAX, Math.max(ANSWER_MIN, ROUND_TRIPS * this.roundTrip));
+  }
+
+  /** Asks for the list. While no console is visible, the operator gets push messages. */
+  watch() {
+    const active = document.visibilityState === 'visible';
+    this.request({ type: Command.watch, inbox: true, active });
+  }
+
+  /** The operator uses the console, and so relies on the connection. */
+  attend() {
+    this.#usedAt = Date.now();
+    this.probe(RECENT);
+  }
+
+  /**
+   * Checks the connection; to be called every second while the console is visible. A console that
+   * nobody uses is checked seldom: a radio that may not sleep costs a battery.
+   */
+  check() {
+    this.probe(Date.now() - this.#usedAt < ATTENDED && !navigator.connection?.saveData ? 0 : QUIET);
+  }
+
   /**
    * Sends a `pong`, which the gateway answers at once, if the connection has been silent. Other
    * answers may take long: a message waits for its commit.
-   * @param {number=} silence in ms
+   * @param {number} silence in ms
    */
-  probe(silence = QUIET) {
+  probe(silence) {
     const now = Date.now();
     if (this.state !== 'open' || this.#probedAt > this.receivedAt) return;
     if (now - this.receivedAt < silence) return;
     this.#probedAt = now;
     this.request({ type: Command.pong });
-    setTimeout(this.#changed, ANSWER);
+    setTimeout(this.#changed, this.#patience);
   }
 
   /** A mute connection is given up: the network is back, or the operator wants to try again. */
