@@ -201,7 +201,7 @@ let package = Package(
       "WebPushTests",
       [
         "WebPush", "Webhooks", "HTTPClient", "DomainFixtures", "Conversations", "Directory",
-        "Postgres", "OpenSSL", "Kernel", "JSON", "Primitives",
+        "SharedSQL", "Postgres", "OpenSSL", "Kernel", "JSON", "Primitives",
       ]),
     suite(
       "DirectoryTests",
@@ -220,7 +220,7 @@ let package = Package(
     suite(
       "RESTTests",
       [
-        "REST", "DomainFixtures", "Conversations", "Automation", "OpenID", "Webhooks", "Directory",
+        "REST", "DomainFixtures", "Conversations", "Automation", "OpenID", "WebPush", "Webhooks", "Directory",
         "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
         "Primitives",
       ]),

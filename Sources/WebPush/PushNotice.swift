@@ -4,7 +4,7 @@ import JSON
 public import OpenSSL
 public import Primitives
 
-/// One attempt to tell a browser about a conversation, leased by this node.
+/// One attempt to notify a browser of an event, leased by this node.
 public struct PushNotice: Sendable, Equatable {
   public enum Reason: String, Sendable {
     /// A conversation entered the queue.

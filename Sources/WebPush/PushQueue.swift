@@ -3,9 +3,9 @@ import Postgres
 import Primitives
 import SharedSQL
 
-/// What is to be pushed, shared by all nodes (`push_notices`): for each browser and conversation one
-/// row, the outbox and the mark at once. So a browser has no more rows than conversations, and a
-/// later event replaces an earlier one that was not sent yet.
+/// What is to be pushed, shared by all nodes (`push_notices`): for each browser and conversation
+/// one row, the outbox and the mark at once. So a browser has no more rows than conversations, and
+/// a later event replaces an earlier one that was not sent yet.
 ///
 /// The events are read from the rows of the conversations, not from the log: a row has the time of
 /// its entry into the queue and that of its last message. So nothing is written for a message, and

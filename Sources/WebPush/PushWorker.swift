@@ -195,7 +195,7 @@ struct PushLoop: ~Copyable {
     if taken.count == room { nextPoll = .zero }
   }
 
-  /// Reads the gateways' key. Without it nothing can be pushed; an administrator is told once.
+  /// Reads the gateways' key. Without it nothing can be pushed, which the log has once.
   private mutating func findKey() -> Bool {
     if key != nil { return true }
     guard let rows = database.run(PushKey.find.query), let stored = PushKey.find.answer(rows) else {

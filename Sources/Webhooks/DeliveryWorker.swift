@@ -160,7 +160,9 @@ struct DeliveryLoop: ~Copyable {
 
   private mutating func poll(_ now: Instant) {
     nextPoll = now.advanced(byMilliseconds: DeliveryLoop.idleMilliseconds)
-    guard let rows = database.run(Query(DeliveryQueue.peek)), rows.bool(0, 0) == true else { return }
+    guard let rows = database.run(Query(DeliveryQueue.peek)), rows.bool(0, 0) == true else {
+      return
+    }
     nextPoll = now.advanced(byMilliseconds: DeliveryLoop.pollMilliseconds)
     let room = DeliveryLoop.requestsMax - inFlight.count
     guard rows.bool(0, 1) == true, room > 0, let taken = take(room: room) else { return }
@@ -245,7 +247,9 @@ struct DeliveryLoop: ~Copyable {
     }
     for query in [DeliverySweep.failPending, DeliverySweep.deleteOld, DeliverySweep.deleteOrphans] {
       for _ in 0..<DeliverySweep.rounds {
-        guard let rows = database.run(query), rows.affected >= Int(DeliverySweep.rows) else { break }
+        guard let rows = database.run(query), rows.affected >= Int(DeliverySweep.rows) else {
+          break
+        }
       }
     }
   }

@@ -16,8 +16,11 @@ from widget_texts import EN
 LIST = "/api/v1/admin/live-chat/conversations"
 ROUND_TRIP = 150  # ms
 BYTES_PER_SECOND = 1_600_000 / 8
-#: From the navigation to the first row, of a browser that knows neither the files nor the gateway.
-FIRST_LIST = 1_200  # ms
+#: From the navigation to the first row, of a browser that knows neither the files nor the gateway, in times that a bare
+#: transfer of the same answers over the same line takes.
+FIRST_LIST = 2
+#: Seconds of the page, counted by its own timer, until a silent connection is reported to an operator who is there.
+SILENCE = 3
 FILES_MAX = 6
 LIST_BYTES_MAX = 30_000
 
@@ -101,18 +104,26 @@ class Everywhere(WidgetRun):
         best = None
         for _ in range(3):  # the emulation is exact, but the machine may be busy
             page = self.page(desk.page.context)
-            Traffic(page).slow()
+            traffic = Traffic(page)
+            traffic.slow()
             page.add_init_script("""new MutationObserver(() => {
               if (!window.firstRow && document.querySelector('.row')) window.firstRow = performance.now();
             }).observe(document, { childList: true, subtree: true });""")
             page.goto(f"{self.base}/console", wait_until="commit")
             expect(page.locator(".row").first).to_be_visible()
             took = page.evaluate("window.firstRow")
-            best = min(best or took, took)
-            print(f"      {took:.0f} ms")
+            page.wait_for_timeout(1_000)  # what else the page loads
+            paths = [path for path, _ in traffic.rows() if not path.startswith("/api/") or path.startswith(LIST)]
+            bare = page.evaluate("""async (paths) => {
+              const began = performance.now();
+              await Promise.all(paths.map(async (path) => (await fetch(path, { cache: 'no-store' })).arrayBuffer()));
+              return performance.now() - began;
+            }""", paths)
+            best = min(best or (took / bare, took), (took / bare, took))
+            print(f"      {took:.0f} ms, a bare transfer of the {len(paths)} answers {bare:.0f} ms")
             page.close()
-        self.promise(f"the first list of a cold start at {ROUND_TRIP} ms and 1.6 Mbit/s takes {best:.0f} ms",
-                     best < FIRST_LIST)
+        self.promise(f"the first list of a cold start at {ROUND_TRIP} ms and 1.6 Mbit/s takes {best[0]:.2f} times as long"
+                     f" as the transfer ({best[1]:.0f} ms)", best[0] < FIRST_LIST)
         desk.page.context.close()
 
     def upgraded(self) -> None:
@@ -214,16 +225,30 @@ class Everywhere(WidgetRun):
         page.wait_for_timeout(13_000)
         self.promise(f"a silent connection is probed every ten seconds ({len(probes)} in 13 s)",
                      1 <= len(probes) <= 2 and banner.is_hidden())
-        lost = True
-        began = time.monotonic()
-        page.locator(".row").first.click()
-        expect(banner).to_contain_text("The server does not answer.")
-        took = time.monotonic() - began
-        self.shot(page, "silent")
-        self.promise(f"after the next action the silence is shown ({took:.1f} s)", took < 10)
-        lost = False
-        page.get_by_role("button", name="Try now").click()
-        expect(banner).to_be_hidden()
+        page.evaluate(self.OBSERVE, "The server does not answer.")
+        page.evaluate("window.ticks = 0; setInterval(() => { window.ticks += 1; }, 1000)")
+
+        def lose(act) -> None:
+            nonlocal lost
+            before, ticks = page.evaluate("delete seen.lost, [performance.now(), ticks]")
+            lost = True
+            act()
+            self.until(page, "window.seen.lost")
+            took, after = page.evaluate("[seen.lost, ticks]")
+            self.shot(page, "silent")
+            self.promise(f"and then silence is reported after {took - before:.0f} ms", after - ticks <= SILENCE)
+            lost = False
+            page.get_by_role("button", name="Try now").click()
+            expect(banner).to_be_hidden()
+            expect(page.get_by_text("Live", exact=True)).to_be_visible()
+
+        lose(page.locator(".row").first.click)
+        probes.clear()
+        page.mouse.move(300, 300)
+        page.wait_for_timeout(6_000)
+        self.promise(f"one who is there has it checked every second ({len(probes)} in 6 s)",
+                     4 <= len(probes) <= 8 and banner.is_hidden())
+        lose(lambda: None)
         self.promise("“Try now” connects again")
         desk.page.context.close()
 

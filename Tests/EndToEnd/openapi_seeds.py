@@ -276,6 +276,10 @@ examples = {
     "POST /api/v1/widget/offline": of(body=left),
     "PUT /api/v1/widget/sessions/{id}/rating": of(id=visits[3]["session"], body={"rating": 5, "comment": "kind"}),
     "GET /api/v1/widget/sessions/{id}/transcript": of(id=visits[3]["session"]),
+    "PUT /api/v1/auth/push": of(body={
+        "endpoint": "https://push.example.net/s/1", "keys": {
+            "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+            "auth": "BTBZMqHH6r4Tts7J_aSIgg"}}),
     "POST /api/v1/auth/login": of(body={"email": "demo@example.com", "password": password}),
     "POST /api/v1/auth/password": of(body={"current": password, "new": password}),
 }

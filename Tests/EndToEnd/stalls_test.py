@@ -6,7 +6,9 @@ import concurrent.futures
 import http.client
 import json
 import os
+import random
 import re
+import string
 import subprocess
 import sys
 import time
@@ -22,6 +24,8 @@ from harness.peer import Failure, Gone, Peer  # noqa: E402
 ADMIN = "/api/v1/admin"
 #: Posted by a loop twice a second.
 POSTED = 0.8
+#: The texts of a visit that are stored, each cut to 2,048 bytes.
+CONTEXT = ("page", "referrer", "title", "locale", "timezone", "user_agent", "screen")
 
 
 class Gateway:
@@ -42,10 +46,13 @@ class Gateway:
             raise Failure(done.stderr)
         return done.stdout.strip()
 
-    def ask(self, method, path, body=None, token=None, accept=(200, 201, 204)):
-        """Returns the body of the response. With `accept` None, any status is accepted."""
+    def ask(self, method, path, body=None, token=None, accept=(200, 201, 204), coding=None):
+        """Returns the body of the response. With `accept` None, any status is accepted. `coding` is the content coding
+        that is asked for, and that the response must have."""
         connection = http.client.HTTPConnection(*self.address, timeout=60)
         headers = {"Content-Type": "application/json"}
+        if coding:
+            headers["Accept-Encoding"] = coding
         if token != "":
             headers["Authorization"] = "Bearer " + (token or self.operator)
         if not isinstance(body, (bytes, type(None))):
@@ -58,6 +65,8 @@ class Gateway:
             connection.close()
         if accept and answer.status not in accept:
             raise Failure(f"{method} {path[:80]}: {answer.status} {text[:300]!r}")
+        if answer.getheader("Content-Encoding") != coding:
+            raise Failure(f"{method} {path[:80]}: {len(text)} bytes have no coding {coding}")
         return text
 
     def many(self, count, *arguments, at_once=32, **options):
@@ -245,6 +254,20 @@ def lists(g):
         g.many(16, "GET", f"{ADMIN}{path}?limit=100", at_once=16)
 
 
+def coded(g):
+    """the largest lists that are compressed, of texts that zlib takes longest for: few letters, in any order"""
+    chance = random.Random(7)
+    for letters in ("ab", "abcd", "abcdefgh", string.ascii_letters + string.digits):
+        for _ in range(17):
+            texts = {name: "".join(chance.choices(letters, k=2_048)) for name in CONTEXT}
+            g.ask("POST", "/api/v1/widget/token", {"workspace": g.key, "context": texts}, token="")
+        path = f"{ADMIN}/live-chat/conversations?limit=17"
+        size = len(g.ask("GET", path))
+        if not 200_000 < size < 256 << 10:
+            raise Failure(f"a page has {size} bytes: it is not among the largest that are compressed")
+        g.many(32, "GET", path, coding="gzip", at_once=8)
+
+
 def compressed(text):
     deflater = zlib.compressobj(9, zlib.DEFLATED, -15)
     return (deflater.compress(text) + deflater.flush(zlib.Z_SYNC_FLUSH))[:-4]
@@ -310,8 +333,8 @@ def followers(g):
     writer.peer.close()
 
 
-CASES = [openapi, figures, patterns, matching, bodies, settings, pages, transcripts, backlog, searches, lists, bombs,
-         floods, heads, followers]
+CASES = [openapi, figures, patterns, matching, bodies, settings, pages, transcripts, backlog, searches, lists, coded,
+         bombs, floods, heads, followers]
 
 
 def main():

@@ -15,17 +15,19 @@ import Testing
       P256Key(
         scalar: try Self.decoded("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"),
         point: try Self.decoded(
-          "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8")))
+          "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLoc"
+            + "InmYWAmS6TlzAC8wEqKK6PBru3jl7A8")))
     let body = PushEncryption.seal(
       Array("When I grow up, I want to be a watermelon".utf8),
       for: try Self.decoded(
-        "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"),
+        "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvT"
+          + "BHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"),
       auth: try Self.decoded("BTBZMqHH6r4Tts7J_aSIgg"), key: sender,
       salt: try Self.decoded("DGv6ra1nlYgDCS1FRnbzlw"))
     #expect(
       body.map { Base64.url.encode($0) }
-        == "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmY"
-        + "WAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexS"
+        == "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLoc"
+        + "InmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexS"
         + "gSxsj_Qulcy4a-fN")
   }
 

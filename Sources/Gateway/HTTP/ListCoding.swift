@@ -16,9 +16,11 @@ import Wire
 enum ListCoding {
   /// A shorter body fits into one packet with its head.
   static let bytesMin = 1_200
-  /// The loop compresses, so the body's size bounds the time: 0.25 MiB take some milliseconds.
+  /// The loop compresses, so the body's size bounds the time.
   static let bytesMax = 256 << 10
-  static let level = 6
+  /// Level 6 saves 4 % more of real rows, and takes 26 ms for 0.25 MiB of texts with four letters,
+  /// which a visitor can store; level 4 takes at most 8 ms for any text.
+  static let level = 4
   static let paddingMax = 63
 
   static func apply(to response: inout APIResponse, _ fields: HeadFields) {

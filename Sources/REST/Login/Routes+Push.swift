@@ -9,10 +9,9 @@ extension API {
     Route(
       "PUT", pushPath, .member(.agent, nil, PushRoutes.put),
       "Send push messages to the browser of the caller's login", body: .pushSubscription,
-      status: 204, problems: [409]),
+      status: 204),
     Route(
       "DELETE", pushPath, .member(.agent, nil, PushRoutes.delete),
-      "Send no more push messages to the browser of the caller's login", status: 204,
-      problems: [404, 409]),
+      "Send no more push messages to the browser of the caller's login", status: 204),
   ]
 }

@@ -77,8 +77,8 @@ enum MemberTexts {
     PushSubscription.messages | Push messages in the operator's own conversations. | true
     PushSubscription.waiting | Push new conversations that the operator may claim. | true
     PushSubscription.endpoint |  | https://push.example.net/s/4f1c9a
-    PushSubscription.keys |  | {"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZMqHH6r4Tts7J_aSIgg"}
-    p256dh |  | BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4
+    p256dh |  | BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SR\#
+    pkNtoIAiw4
     auth |  | BTBZMqHH6r4Tts7J_aSIgg
     assignee | The operator who has it. |
     at | When it was stored (UTC). |

@@ -293,8 +293,8 @@ enum OperationTexts {
     "delete_auth_sessions_id": "That browser must log in again.",
     "get_auth_push": "What a browser needs for a subscription, and what this one is sent.",
     "put_auth_push": """
-    While no console of the operator is visible, the browser is told of new conversations and of \
-    messages in the operator's own. The subscription ends with the login.
+    While no console of the operator is visible, the browser gets a push message for a new \
+    conversation and for a message in one of the operator's own. It ends with the login.
     """,
     "delete_auth_push": "The browser gets no more push messages.",
     "get_openapi.json": "The document from which the page /api is made.",

@@ -59,7 +59,7 @@ function choice(label, hint, change) {
   const box = el('input', { type: 'checkbox', role: 'switch' });
   box.onchange = () => change(box.checked);
   const root = el('label.switch', { hidden: true },
-    el('span', {}, label, el('span.meta', {}, hint)), box);
+    el('span', {}, el('b', {}, label), el('span.meta', {}, hint)), box);
   return {
     root,
     /** @type {(isShown: boolean, isOn: boolean) => void} */
