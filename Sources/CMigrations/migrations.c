@@ -155,6 +155,8 @@ static const unsigned char analytics_groups[] = {
 #embed "sql/20270320_analytics_groups.sql"
 static const unsigned char web_push[] = {
 #embed "sql/20270325_web_push.sql"
+static const unsigned char saved_views[] = {
+#embed "sql/20270310_saved_views.sql"
 };
 
 static const unsigned char count_by_sets[] = {
@@ -214,6 +216,7 @@ static const chirrup_migration table[] = {
   {"20270330_rules_by_column", rules_by_column, sizeof rules_by_column},
   {"20270320_analytics_groups", analytics_groups, sizeof analytics_groups},
   {"20270325_web_push", web_push, sizeof web_push},
+  {"20270310_saved_views", saved_views, sizeof saved_views},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

@@ -1,7 +1,8 @@
 public import Postgres
 public import Primitives
 
-/// Named things that a member keeps alone or shares with the workspace: macros.
+/// Named things that a member keeps alone or shares with the workspace: macros, saved
+/// views.
 ///
 /// A private one is visible to its owner only. A shared one is visible to all; its creator and
 /// administrators change it. Each statement checks this, so that no request between two statements
@@ -14,6 +15,17 @@ public struct SharedItems: Sendable {
   let object: SQL
   /// The most items of one workspace that are shared, and of one member that are private.
   public let countMax: Int64
+  /// A further column, computed for each row `i` that is read; empty: none.
+  let figure: SQL
+
+  /// - Parameter figure: an expression over the row `i`; `$1` is the workspace, `$2` the reader.
+  public init(table: SQL, content: SQL, object: SQL, countMax: Int64, figure: SQL = "") {
+    self.table = table
+    self.content = content
+    self.object = object
+    self.countMax = countMax
+    self.figure = figure
+  }
 
   public static let macros = SharedItems(
     table: "macros", content: "actions", object: "macro", countMax: 200)
@@ -51,12 +63,13 @@ public struct SharedItems: Sendable {
   private var columns: SQL {
     """
     i.id, i.name, i.owner_id IS NULL AS is_shared, \(SharedItems.mayChange) AS may_change,
-      i.\(content)::text, i.created_at, i.updated_at
+      i.\(content)::text, i.created_at, i.updated_at\(figure)
     """
   }
 
   /// One page in the order of the names. Columns: id, name, whether it is shared, whether the
-  /// reader may change it, content, creation time, time of the last change; then name and id.
+  /// reader may change it, content, creation time, time of the last change, the
+  /// figure if any; then name and id.
   public func page(
     for reader: Reader, after last: (name: String, id: Identifier)?, limit: Int
   ) -> Query {

@@ -151,6 +151,9 @@ beacon = {
     "visit": {"campaign": waiting[0], "trail": [{"page": "https://shop.example/", "title": "Shop", "age": 1}]},
 }
 watcher = watched(beacon)
+views = [
+    made("/views", {"name": f"V{i} {waiting[0]}", "filters": {"tag": "kept"}, "is_shared": True}, "view") for i in range(2)
+]
 intent = {"keyword": "hello", "match_kind": "contains", "replies": [{"text": "Hello"}]}
 reply = {"object_type": "text", "payload": {"text": "Hello"}}
 credential = {"name": "default", "secret": "s3cret"}
@@ -259,6 +262,9 @@ examples = {
     f"POST {admin}/proactive-messages": of(body=proactive),
     f"PATCH {admin}/proactive-messages/{{id}}": of(id=proactives[0], body={"is_enabled": True}),
     f"DELETE {admin}/proactive-messages/{{id}}": of(id=proactives[1]),
+    f"POST {admin}/views": of(body={"name": f"V {waiting[0]}", "filters": {"team": "none"}, "is_shared": True}),
+    f"PATCH {admin}/views/{{id}}": of(id=views[0], body={"filters": {"language": "de", "waiting_minutes": 5}}),
+    f"DELETE {admin}/views/{{id}}": of(id=views[1]),
     f"POST {live}/bulk": of(body={"ids": [waiting[4], waiting[5]], "actions": tagging}),
     f"POST {admin}/webhooks": of(body=hook),
     f"GET {admin}/webhooks/{{id}}": of(id=webhooks[0]),

@@ -29,6 +29,8 @@ import Tokens
   static let agentsWrite: Set<String> = [
     "POST /api/v1/admin/macros", "PATCH /api/v1/admin/macros/{id}",
     "DELETE /api/v1/admin/macros/{id}", "POST /api/v1/admin/macros/{id}/run",
+    "POST /api/v1/admin/views", "PATCH /api/v1/admin/views/{id}",
+    "DELETE /api/v1/admin/views/{id}",
     "PUT /api/v1/admin/tags/{name}", "PUT /api/v1/admin/reply-objects/{object_id}",
   ]
 

@@ -25,6 +25,7 @@ import Tokens
       #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"],"actions":[{"type":"close"}]}"#,
     "POST /api/v1/admin/macros": #"{"name":"x","actions":[{"type":"close"}]}"#,
     "POST /api/v1/admin/macros/{id}/run": #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
+    "POST /api/v1/admin/views": #"{"name":"x","filters":{}}"#,
     "POST /api/v1/auth/password": #"{"current":"x","new":"long enough"}"#,
     "POST /api/v1/auth/second-factor/app": #"{"current":"x"}"#,
     "POST /api/v1/auth/second-factor/app/confirm": #"{"code":"000000"}"#,
@@ -195,6 +196,9 @@ import Tokens
       #"{"name":"x","is_shared":true,"actions":[{"type":"note","text":"\#(mark)"}]}"#, "macro.id")
     let proactive = try await made(
       "POST", "proactive-messages", #"{"name":"x","body":"\#(mark)"}"#, "proactive_message.id")
+    let view = try await made(
+      "POST", "views", #"{"name":"\#(mark)","is_shared":true,"filters":{"tag":"\#(mark)"}}"#,
+      "view.id")
     let webhook = try await made(
       "POST", "webhooks", #"{"url":"https://hooks.example.com/\#(mark)"}"#, "webhook.id")
     let delivery = try await made("POST", "webhooks/\(webhook)/test", "{}", "delivery.id")
@@ -220,13 +224,14 @@ import Tokens
         "conversations": "\(session)", "sessions": "\(session)", "visitors": visitor,
         "members": member, "teams": team, "api-keys": key, "identity-secrets": identity,
         "rich-menus": menu, "proactive-messages": proactive, "webhooks": webhook, "macros": macro,
+        "views": view,
         // Any id: no gateway runs here, see ConnectionListTests.
         "connections": "\(passkey)", "connection-traces": "\(passkey)",
         "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",
         "intents": "kept", "passkeys": "\(passkey)",
       ],
       secrets: [
-        mark, "\(session)", visitor, member, team, key, identity, menu, macro, webhook, delivery,
+        mark, "\(session)", visitor, member, team, key, identity, menu, macro, view, webhook, delivery,
         world.workspace.id.description, world.mika.id.description,
       ])
   }

@@ -37,7 +37,8 @@ extension ConversationList {
   /// The length of this list, if it follows from the workspace's counts; nil: see `countMatches`.
   public func total(_ counts: ConversationCounts) -> Int64? {
     guard assignee == nil, !isUnassigned, search == nil, tag == nil, visitor == nil,
-      team == nil, !isWithoutTeam
+      team == nil, !isWithoutTeam,
+      ofOpen.isEmpty
     else { return nil }
     return switch status {
     case "waiting": counts.waiting
@@ -56,7 +57,7 @@ extension ConversationList {
     ]
     let query =
       if status == "waiting" || status == "active" || status == "open" {
-        Query(ConversationList.countOfOpen, parameters + [.text(tag)])
+        Query(ConversationList.countOfOpen, parameters + [.text(tag)] + ofOpen.parameters)
       } else if let tag {
         Query(ConversationList.countOfTag, parameters + [.text(tag)])
       } else {
@@ -110,5 +111,6 @@ extension ConversationList {
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
       AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
+      AND \(OpenFilters.matches(language: "$10", minutes: "$11", name: "$12", value: "$13"))
     """
 }

@@ -17,6 +17,8 @@ public struct ConversationList: Sendable {
   public var isWithoutTeam = false
   public var visitor: Identifier?
   public var search: String?
+  /// Further filters of the statuses `waiting`, `active` and `open`; others ignore them.
+  public var ofOpen = OpenFilters()
   public var limit: Int
   public var position: Position?
 
@@ -54,8 +56,10 @@ public struct ConversationList: Sendable {
       .uuid(team), .bool(isWithoutTeam),
     ]
     return switch status {
-    case "waiting": positions(ConversationList.oldest, parameters + [.text(tag)])
-    case "open", "active": positions(ConversationList.open, parameters + [.text(tag)])
+    case "waiting":
+      positions(ConversationList.oldest, parameters + [.text(tag)] + ofOpen.parameters)
+    case "open", "active":
+      positions(ConversationList.open, parameters + [.text(tag)] + ofOpen.parameters)
     case _ where tag != nil: positions(ConversationList.tagged, parameters + [.text(tag)])
     case "closed": positions(ConversationList.closed, parameters)
     default: positions(ConversationList.newest, parameters)
@@ -106,10 +110,14 @@ public struct ConversationList: Sendable {
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
       AND ($12::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $12::text))
+      AND \(matchesOfOpen)
       AND ($6::timestamptz IS NULL
         OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
+
+  private static let matchesOfOpen = OpenFilters.matches(
+    language: "$13", minutes: "$14", name: "$15", value: "$16")
 
   private static let oldest: SQL = """
     SELECT \(ConversationQueue.listTime("s")) AS at, s.id
@@ -125,6 +133,7 @@ public struct ConversationList: Sendable {
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
       AND ($12::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $12::text))
+      AND \(matchesOfOpen)
       AND ($6::timestamptz IS NULL
         OR (\(ConversationQueue.listTime("s")), s.id) > ($6::timestamptz, $7::uuid))
     ORDER BY at, s.id LIMIT $8::bigint

@@ -1,4 +1,4 @@
-/// Actions on many conversations, and macros.
+/// Actions on many conversations, macros, and saved views.
 extension API {
   static let actionRoutes: [Route] = [
     Route(
@@ -19,5 +19,18 @@ extension API {
     Route(
       "POST", "\(admin)/macros/{id}/run", .member(.agent, nil, MacroRoutes.runMacro),
       "Run a macro on conversations", body: .macroRun, response: .actionResults),
+    Route(
+      "GET", "\(admin)/views", .member(.agent, .conversationsRead, ViewRoutes.listViews),
+      "List the saved views of the workspace and your own", query: .page, response: .views,
+      isExpensive: true),
+    Route(
+      "POST", "\(admin)/views", .member(.agent, .settingsWrite, ViewRoutes.addView),
+      "Save a view", body: .newView, status: 201, response: .oneView),
+    Route(
+      "PATCH", "\(admin)/views/{id}", .member(.agent, .settingsWrite, ViewRoutes.changeView),
+      "Change a saved view", body: .viewPatch, response: .oneView),
+    Route(
+      "DELETE", "\(admin)/views/{id}", .member(.agent, .settingsWrite, ViewRoutes.deleteView),
+      "Delete a saved view", status: 204),
   ]
 }

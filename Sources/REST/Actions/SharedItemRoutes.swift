@@ -14,15 +14,21 @@ struct SharedItemRoutes: Sendable {
   let shape: RowShape
   /// The plural in the text of a problem, such as “macros”.
   let noun: String
+  /// Whether the figure of the items reads much.
+  var readsMuch = false
 
   /// The table `macros` refuses a longer name.
   static let nameCharactersMax = 100
 
-  static func shape(_ content: StaticString, _ schema: Schema) -> RowShape {
-    RowShape([
-      ("id", .id), ("name", .text), ("is_shared", .bool), ("may_change", .bool),
-      (content, .json(schema)), ("created_at", .time), ("updated_at", .time),
-    ])
+  /// - Parameter figure: the name of `SharedItems.figure`; nil without one.
+  static func shape(
+    _ content: StaticString, _ schema: Schema, figure: StaticString? = nil
+  ) -> RowShape {
+    RowShape(
+      [
+        ("id", .id), ("name", .text), ("is_shared", .bool), ("may_change", .bool),
+        (content, .json(schema)), ("created_at", .time), ("updated_at", .time),
+      ] + (figure.map { [($0, .int)] } ?? []))
   }
 
   func reader(_ call: Call) -> SharedItems.Reader {
@@ -37,7 +43,8 @@ struct SharedItemRoutes: Sendable {
       last = (name, id)
     }
     return try await api.list(
-      page, shape, items.page(for: reader(call), after: last, limit: page.rowsWanted))
+      page, shape, items.page(for: reader(call), after: last, limit: page.rowsWanted),
+      from: readsMuch ? api.expensiveDatabase : nil)
   }
 
   func add(_ object: JSONObject, content: [UInt8], _ call: Call) async throws(Problem)

@@ -40,6 +40,10 @@ extension ConversationList {
       visitor = id
     }
     search = try query.search("q")
+    ofOpen = try OpenFilters(query)
+    guard ofOpen.isEmpty || OpenFilters.statuses.contains(status ?? "") else {
+      throw .invalidParameter("status", "waiting, active or open beside \(OpenFilters.names)")
+    }
     if let limit = try query.int("limit", in: 1...Int64(APILimits.conversations)) {
       self.limit = Int(limit)
     }
@@ -74,7 +78,8 @@ extension ConversationList {
   private var filters: [UInt8] {
     let texts = [
       status, assignee?.description, isUnassigned ? "none" : nil, search, tag, visitor?.description,
-      team?.description ?? (isWithoutTeam ? "none" : nil),
+      team?.description ?? (isWithoutTeam ? "none" : nil), ofOpen.language,
+      ofOpen.waitingMinutes?.description, ofOpen.attribute.map { "\($0.name)=\($0.value)" },
     ]
     var bytes: [UInt8] = []
     for text in texts {
@@ -82,5 +87,30 @@ extension ConversationList {
       bytes.append(0)
     }
     return bytes
+  }
+}
+
+extension OpenFilters {
+  static let statuses = ["waiting", "active", "open"]
+  static let names = "language, waiting_minutes or attribute"
+  /// A week.
+  static let minutesMax: Int64 = 10_080
+
+  init(_ query: QueryString) throws(Problem) {
+    self.init()
+    if let text = query.formatted("language") {
+      guard text.wholeMatch(of: /[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*/) != nil else {
+        throw .invalidParameter("language", "a language tag, such as de or pt-BR")
+      }
+      language = text.lowercased()
+    }
+    waitingMinutes = try query.int("waiting_minutes", in: 1...OpenFilters.minutesMax)
+    if let text = query.formatted("attribute") {
+      guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
+        throw .invalidParameter("attribute", "name=value")
+      }
+      attribute = Attribute(
+        name: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
+    }
   }
 }

@@ -74,6 +74,9 @@ enum Examples {
      "conditions":{"path":"/checkout*","seconds":30}}
     """#,
     "NewTeam": #"{"name":"Billing","assign":"round_robin","languages":["de","en"]}"#,
+    "NewView": #"""
+    {"name":"German, waiting","filters":{"status":"waiting","language":"de"},"is_shared":true}
+    """#,
     "NewWebhook": #"""
     {"url":"https://hooks.example.com/chirrup","events":["message.created"]}
     """#,
@@ -109,6 +112,7 @@ enum Examples {
     "TeamMembers": #"{"members":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
     "TeamPatch": #"{"overflow_after_minutes":10}"#,
     "Transfer": #"{"reason":"Knows long-tail frames"}"#,
+    "ViewPatch": #"{"name":"German, waiting for long"}"#,
     "VisitorPatch": #"{"name":"Ada Lovelace","email":"ada@example.com"}"#,
     "VisitorProfile": #"{"name":"Ada Lovelace","attributes":{"plan":"pro"}}"#,
     "VisitorTokenRequest": #"{"workspace":"pk_5f1c9a","context":{"page":"https://example.com/"}}"#,

@@ -213,6 +213,19 @@ enum OperationTexts {
   ]
 
   private static let automation: [String: String] = [
+    "get_admin_views": """
+    Views that are shared with the workspace, and the caller's private ones, with the number of \
+    conversations in each.
+    """,
+    "post_admin_views": """
+    A view is a set of filters of the list of open conversations, by name. A private one is \
+    visible to its owner only. A view of an API key is always shared.
+    """,
+    "patch_admin_views_id": """
+    Changes the members that are sent; `filters` are replaced as a whole. A shared view is changed \
+    by its creator and by administrators.
+    """,
+    "delete_admin_views_id": "Its conversations remain.",
     "get_admin_macros": """
     Macros that are shared with the workspace, and the caller's private ones.
     """,
@@ -405,6 +418,7 @@ enum OperationTexts {
     "sessions": "The id of the conversation, or of the login.",
     "tags": "The name of the tag.",
     "teams": "The id of the team.",
+    "views": "The id of the view.",
     "visitors": "The id of the visitor.",
     "webhooks": "The id of the webhook.",
   ]

@@ -1,5 +1,6 @@
-/// Schemas of actions and macros.
+/// Schemas of actions, macros and saved views.
 import Chat
+import Conversations
 import Directory
 
 extension Schema {
@@ -54,5 +55,35 @@ extension Schema {
   static let macroPatch = input(
     optional: ["name": itemName, "actions": actions, "is_shared": bool]
   ).named("MacroPatch")
+  static let assigneeFilter = any(of: [
+    word(["me", "none"]), id.described("The id of an operator."),
+  ])
+  static let teamFilter = any(of: [word(["none"]), id.described("The id of a team.")])
+  static let languageFilter = string(pattern: "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")
+    .described("A language tag of the visitor’s browser; de matches de-AT.")
+  static let waitingFilter = int(1...OpenFilters.minutesMax)
+    .described("The least minutes that it has waited.")
+  static let attributeFilter = string(pattern: #"^[^=\x00-\x1f\x7f]+=[^\x00-\x1f\x7f]*$"#)
+    .described("An attribute of the visitor, as name=value.")
+
+  /// Parameters of the list of conversations.
+  private static let filters: [String: Schema] = [
+    "status": word(OpenFilters.statuses), "assignee": assigneeFilter, "team": teamFilter,
+    "tag": line(1...APILimits.tagBytes), "language": languageFilter,
+    "waiting_minutes": waitingFilter, "attribute": attributeFilter,
+  ]
+  static let viewFilters = object(["status": word(OpenFilters.statuses)], sometimes: filters)
+    .named("ViewFilters")
+  private static let filtersInput = input(optional: filters).named("ViewFiltersInput")
+  private static let view = ViewRoutes.view.schema.named("View")
+  static let views = page("views", of: view).named("Views")
+  static let oneView = object(["view": view]).named("ViewAnswer")
+  static let newView = input(
+    ["name": itemName, "filters": filtersInput], optional: ["is_shared": bool]
+  ).named("NewView")
+  static let viewPatch = input(
+    optional: ["name": itemName, "filters": filtersInput, "is_shared": bool]
+  ).named("ViewPatch")
+
   static let macroRun = input(["ids": sessionIDs]).named("MacroRun")
 }

@@ -116,13 +116,13 @@ extension [QueryParameter] {
   static let conversationFilters: [QueryParameter] = [
     QueryParameter(
       name: "status", schema: .word(["waiting", "active", "closed", "open", "all"])),
-    QueryParameter(
-      name: "assignee",
-      schema: .any(of: [.word(["me", "none"]), .id.described("The id of an operator.")])),
+    QueryParameter(name: "assignee", schema: .assigneeFilter),
     QueryParameter(name: "tag", schema: .line),
-    QueryParameter(
-      name: "team", schema: .any(of: [.word(["none"]), .id.described("The id of a team.")])),
+    QueryParameter(name: "team", schema: .teamFilter),
     QueryParameter(name: "visitor", schema: .id),
+    QueryParameter(name: "language", schema: .languageFilter),
+    QueryParameter(name: "waiting_minutes", schema: .waitingFilter),
+    QueryParameter(name: "attribute", schema: .attributeFilter),
     QueryParameter(name: "q", schema: .search(0)),
     .cursor, .limit(APILimits.conversations),
   ]

@@ -9,6 +9,9 @@ struct QueryString {
 
   private var values: [String: String] = [:]
 
+  /// Parameters that do not come from a URL.
+  init(values: [String: String]) { self.values = values }
+
   init(_ text: String) throws(Problem) {
     guard text.utf8.count <= QueryString.bytesMax else {
       throw .invalid("The query of the URL exceeds \(QueryString.bytesMax) bytes. Shorten it.")
