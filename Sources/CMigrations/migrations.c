@@ -158,6 +158,9 @@ static const unsigned char web_push[] = {
 static const unsigned char saved_views[] = {
 #embed "sql/20270310_saved_views.sql"
 };
+static const unsigned char targets[] = {
+#embed "sql/20270311_targets.sql"
+};
 
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
@@ -217,6 +220,7 @@ static const chirrup_migration table[] = {
   {"20270320_analytics_groups", analytics_groups, sizeof analytics_groups},
   {"20270325_web_push", web_push, sizeof web_push},
   {"20270310_saved_views", saved_views, sizeof saved_views},
+  {"20270311_targets", targets, sizeof targets},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

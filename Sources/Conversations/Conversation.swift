@@ -39,6 +39,10 @@ public struct Conversation: Sendable, Equatable {
   /// The visitor's messages that no operator has read, while nobody has answered them: at most 100,
   /// and of the last 128 entries.
   public var unread: Int64
+  /// When the next target of an open conversation is due; see `Targets`.
+  public var dueAt: WallTime?
+  /// The targets that were missed.
+  public var missed: [Targets] = []
   /// The position in the queue, 1 for the next; nil outside the queue and after position 1,000.
   public var queuePosition: Int64?
 }
@@ -79,9 +83,13 @@ private let conversationsSQL: SQL = """
           AND c.role IN ('visitor', 'user')
         LIMIT 100) AS unread) ELSE 0 END,
     s.team_id,
-    (SELECT g.name FROM chat_teams g WHERE g.workspace_id = $2::uuid AND g.id = s.team_id)
+    (SELECT g.name FROM chat_teams g WHERE g.workspace_id = $2::uuid AND g.id = s.team_id),
+    \(Targets.nextDue("s", "target")), target.first_response_missed_at IS NOT NULL,
+    target.resolution_missed_at IS NOT NULL
   FROM chat_sessions s
   LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
+  LEFT JOIN chat_targets target
+    ON target.workspace_id = $2::uuid AND target.session_id = s.id
   WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
   """
 
@@ -103,6 +111,8 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     context: rows.bytes(row, 19) ?? Array("{}".utf8),
     tags: (rows.text(row, 20) ?? "").split(separator: "\n").map { String($0) },
     rating: rows.int(row, 22), ratingComment: rows.text(row, 23), unread: rows.int(row, 24) ?? 0,
+    dueAt: rows.time(row, 27),
+    missed: zip(Targets.allCases, 28...).compactMap { rows.bool(row, $1) == true ? $0 : nil },
     queuePosition: rows.int(row, 21))
 }
 
@@ -146,6 +156,8 @@ public func appendConversationJSON(
       } else {
         json.appendMember("queue_position", json: "null")
       }
+      json.appendMember("due_at", conversation.dueAt)
+      json.appendMember("missed", texts: conversation.missed.map(\.rawValue))
       json.appendMember("claimed_at", conversation.claimedAt)
       json.appendMember("closed_at", conversation.closedAt)
       json.appendMember("context", json: conversation.context)

@@ -96,6 +96,8 @@ extension WorkspaceSettings.Queue {
       "reassign_after_seconds": .int(reassignAfterSeconds),
       "close_after_minutes": .int(closeAfterMinutes),
       "show_position": .bool(showsPosition),
+      "first_response_minutes": .int(firstResponseMinutes),
+      "resolution_minutes": .int(resolutionMinutes),
     ])
   }
 }

@@ -132,6 +132,9 @@ extension WorkspaceSettings.Queue {
       "reassign_after_seconds", reassignAfterSeconds, in: 0...86_400)
     closeAfterMinutes = reader.int("close_after_minutes", closeAfterMinutes, in: 0...10_080)
     showsPosition = reader.bool("show_position", showsPosition)
+    let minutes = 0...SettingLimits.targetMinutes
+    firstResponseMinutes = reader.int("first_response_minutes", firstResponseMinutes, in: minutes)
+    resolutionMinutes = reader.int("resolution_minutes", resolutionMinutes, in: minutes)
   }
 }
 

@@ -105,6 +105,9 @@ public struct WorkspaceSettings: Sendable, Equatable {
     public var closeAfterMinutes = 60
     /// The widget shows the position in the queue.
     public var showsPosition = true
+    /// Targets in minutes of business hours, see `Targets`; 0: none.
+    public var firstResponseMinutes = 0
+    public var resolutionMinutes = 0
   }
 
   public struct Retention: Sendable, Equatable {
@@ -180,6 +183,8 @@ public enum SettingLimits {
   public static let labelBytes = 200
   public static let options = 50
   public static let routingRules = 50
+  /// Of a target: 30 days of business hours.
+  public static let targetMinutes = 43_200
   public static let pathBytes = 200
   /// Bytes of one stored setting; a longer one counts as missing.
   public static let valueBytes = 65_536

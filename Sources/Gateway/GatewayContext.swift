@@ -107,7 +107,9 @@ final class GatewayContext: Sendable {
     let queueJob = QueueJob(
       services: services, settings: api.cachedSettings, mailboxes: mailboxes,
       log: apiOptions.report)
-    jobs = BackgroundJobs([botJob, queueJob, WatchJob(api.watched, peers)], executors: executors)
+    let targetJob = TargetJob(services: services, log: apiOptions.report)
+    jobs = BackgroundJobs(
+      [botJob, queueJob, WatchJob(api.watched, peers), targetJob], executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)

@@ -84,6 +84,28 @@ public enum ConversationQueue {
     """
   }
 
+  /// The open conversations of a workspace, for FROM. Each branch reads its part of the index
+  /// `idx_chat_sessions_active`: of a list of statuses a planner without statistics reads all.
+  public static func open(of workspace: SQL) -> SQL {
+    """
+    (SELECT o.* FROM chat_sessions o
+        WHERE o.workspace_id = \(workspace) AND o.status = 'waiting' AND o.deleted_at IS NULL
+      UNION ALL SELECT o.* FROM chat_sessions o
+        WHERE o.workspace_id = \(workspace) AND o.status = 'active' AND o.deleted_at IS NULL)
+    """
+  }
+
+  /// From when on the targets of a conversation count: its entry into the queue, also after that an
+  /// operator has claimed it.
+  public static func targetTime(_ s: SQL) -> SQL {
+    "coalesce(\(s).\(entryTime), \(s).queued_at, \(s).claimed_at, \(s).created_at)"
+  }
+
+  /// Condition: the conversation was in the queue, or an operator has it.
+  public static func hasBegun(_ s: SQL) -> SQL {
+    "(\(s).\(entryTime) IS NOT NULL OR \(s).claimed_at IS NOT NULL)"
+  }
+
   /// The time by which the list of waiting conversations is sorted: the entry, or the beginning of
   /// a conversation behind the queue.
   public static func listTime(_ s: SQL) -> SQL { "coalesce(\(s).\(entryTime), \(s).created_at)" }

@@ -252,10 +252,10 @@ class ConsoleRun(Run):
         expect(dana.page.locator("aside .chip", has_text="cargo bike")).to_be_visible()
         expect(mika.page.locator("aside .chip", has_text="cargo bike")).to_be_visible()
         mika.page.get_by_role("button", name=re.compile("^All")).click()
-        mika.page.get_by_label("Filter by team or tag").click()
+        mika.page.get_by_role("button", name="Filter", exact=True).click()
         mika.page.get_by_label("Tag", exact=True).select_option("cargo bike")
         expect(mika.rows).to_have_count(1)
-        mika.page.get_by_label("Filter by team or tag").click()
+        mika.page.get_by_role("button", name="Filter", exact=True).click()
         expect(mika.rows.nth(3)).to_be_visible()
         self.promise("all operators see the tags, and the list can be filtered by one")
 

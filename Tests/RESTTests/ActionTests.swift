@@ -128,6 +128,22 @@ extension Answer {
     #expect(try await assign([first], "me").outcomes == ["done"])
     #expect(try await assign([first, second], "queue").outcomes == ["done", "done"])
     #expect(try await assign([first], "queue").outcomes == ["unchanged"])
+    let admin = try await world.member(.admin)
+    let made = try await world.call(
+      "POST", "/api/v1/admin/teams", as: admin, json: #"{"name":"Billing"}"#)
+    let team = try #require(made.string("team.id"))
+    func give(_ to: String) async throws -> Answer {
+      try await world.call(
+        "POST", bulk,
+        json: #"{"ids":\#(array([first])),"actions":[{"type":"assign","to_team":\#(to)}]}"#)
+    }
+    #expect(try await give("\"\(team)\"").outcomes == ["done"])
+    #expect(
+      try await world.call("GET", "\(conversations)/\(first)").string("conversation.team.name")
+        == "Billing")
+    #expect(try await give("\"\(team)\"").outcomes == ["unchanged"])
+    #expect(try await give("null").outcomes == ["done"])
+    #expect(try await give("\"\(World.identifier())\"").problem == "no_such_team")
     #expect(try await assign([first], "\(World.identifier())").problem == "no_such_member")
   }
 
@@ -170,6 +186,8 @@ extension Answer {
     #"{"ids":[ID],"actions":[{"type":"note","text":""}]}"#,
     #"{"ids":[ID],"actions":[{"type":"add_tags"}]}"#,
     #"{"ids":[ID],"actions":[{"type":"assign","to":"Mika"}]}"#,
+    #"{"ids":[ID],"actions":[{"type":"assign","to_team":"Billing"}]}"#,
+    #"{"ids":[ID],"actions":[{"type":"assign","to_team":ID,"to":"me"}]}"#,
     #"{"ids":[MANY],"actions":[{"type":"close"}]}"#, #"{"ids":[ID],"actions":[ACTIONS]}"#,
   ])
   func `a wrong request is refused without any effect`(_ body: String) async throws {

@@ -169,7 +169,7 @@ import Testing
         "id", "title", "status", "visitor", "assignee", "last_seq", "last_message", "read_seq",
         "unread", "visitor_read_seq", "created_at", "updated_at", "waiting_since", "claimed_at",
         "closed_at",
-        "context", "tags", "queue_position", "rating", "rating_comment", "team",
+        "context", "tags", "queue_position", "due_at", "missed", "rating", "rating_comment", "team",
       ])
     #expect(row["id"] as? String == session.description)
     #expect(row["last_seq"] as? Int == 2)

@@ -1,5 +1,5 @@
 -- Who is on the site now, and messages that the widget shows by itself.
--- parent: 20270310_saved_views
+-- parent: 20270311_targets
 -- compatible: 20261229_gateways
 -- loses: the visitors of this moment, the links of browsers to visitors, and the proactive messages with what was shown
 --

@@ -3,6 +3,7 @@
 public import Directory
 import Postgres
 public import Primitives
+import SharedSQL
 
 public struct ConversationCounts: Sendable {
   public var waiting: Int64
@@ -21,9 +22,7 @@ public struct ConversationCounts: Sendable {
           (SELECT coalesce(sum(c.closed), 0)::bigint FROM closed_counts c
             WHERE c.workspace_id = $1::uuid),
           count(*) FILTER (WHERE s.assigned_operator_id = $2::uuid)
-        FROM chat_sessions s
-        WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-          AND s.status IN ('waiting', 'active')
+        FROM \(ConversationQueue.open(of: "$1::uuid")) AS s
         """, [.uuid(workspace), .uuid(me)])
     ) { rows in
       ConversationCounts(
@@ -97,11 +96,13 @@ extension ConversationList {
           WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
     """
 
+  private static let matchesCounted = OpenFilters.matches(
+    language: "$10", minutes: "$11", name: "$12", value: "$13", due: "$14")
+
   /// See `ConversationList.open`.
   private static let countOfOpen: SQL = """
-    SELECT count(*) FROM chat_sessions s
-    WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-      AND s.status = ANY (string_to_array($2::text, ','))
+    SELECT count(*) FROM \(ConversationQueue.open(of: "$1::uuid")) AS s
+    WHERE s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
@@ -111,6 +112,6 @@ extension ConversationList {
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
       AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
-      AND \(OpenFilters.matches(language: "$10", minutes: "$11", name: "$12", value: "$13"))
+      AND \(matchesCounted)
     """
 }

@@ -98,9 +98,8 @@ public struct ConversationList: Sendable {
   /// Open conversations are few: the visitor's name is looked up for each row.
   private static let open: SQL = """
     SELECT s.updated_at AS at, s.id
-    FROM chat_sessions s
-    WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-      AND s.status = ANY (string_to_array($2::text, ','))
+    FROM \(ConversationQueue.open(of: "$1::uuid")) AS s
+    WHERE s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
@@ -117,7 +116,7 @@ public struct ConversationList: Sendable {
     """
 
   private static let matchesOfOpen = OpenFilters.matches(
-    language: "$13", minutes: "$14", name: "$15", value: "$16")
+    language: "$13", minutes: "$14", name: "$15", value: "$16", due: "$17")
 
   private static let oldest: SQL = """
     SELECT \(ConversationQueue.listTime("s")) AS at, s.id

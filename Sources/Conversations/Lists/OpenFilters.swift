@@ -9,6 +9,8 @@ public struct OpenFilters: Sendable, Equatable {
   /// The least time that a conversation has waited.
   public var waitingMinutes: Int64?
   public var attribute: Attribute?
+  /// A target is due within this time, or was missed.
+  public var dueMinutes: Int64?
 
   /// An attribute of the visitor, and its value as text.
   public struct Attribute: Sendable, Equatable {
@@ -29,13 +31,15 @@ public struct OpenFilters: Sendable, Equatable {
   var parameters: [Parameter] {
     [
       .text(language), waitingMinutes.map { .int($0) } ?? .null, .text(attribute?.name),
-      .text(attribute?.value),
+      .text(attribute?.value), dueMinutes.map { .int($0) } ?? .null,
     ]
   }
 
   /// Condition: the conversation `s` matches. Each parameter is an expression of text, NULL without
   /// this filter.
-  static func matches(language: SQL, minutes: SQL, name: SQL, value: SQL) -> SQL {
+  static func matches(language: SQL, minutes: SQL, name: SQL, value: SQL, due: SQL)
+    -> SQL
+  {
     """
     (\(language)::text IS NULL OR lower(s.context ->> 'locale') = \(language)::text
         OR starts_with(lower(s.context ->> 'locale'), \(language)::text || '-'))
@@ -43,6 +47,9 @@ public struct OpenFilters: Sendable, Equatable {
         \(ConversationQueue.listTime("s")) <= now() - \(minutes)::bigint * interval '1 minute'))
       AND (\(name)::text IS NULL OR (SELECT v.attributes ->> \(name)::text FROM visitors v
         WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) = \(value)::text)
+      AND (\(due)::bigint IS NULL OR (SELECT \(Targets.nextDue("s", "g")) FROM chat_targets g
+        WHERE g.workspace_id = $1::uuid AND g.session_id = s.id)
+          <= now() + \(due)::bigint * interval '1 minute')
     """
   }
 }

@@ -1,5 +1,6 @@
 public import Directory
 import Postgres
+import SharedSQL
 
 /// Saved views: filters of the list of open conversations by name. Their content is a JSON object
 /// with the parameters of the list as texts.
@@ -14,14 +15,13 @@ extension SharedItems {
   private static let matches = OpenFilters.matches(
     language: "(i.filters ->> 'language')", minutes: "(i.filters ->> 'waiting_minutes')",
     name: "split_part(i.filters ->> 'attribute', '=', 1)",
-    value: "substr(i.filters ->> 'attribute', strpos(i.filters ->> 'attribute', '=') + 1)")
+    value: "substr(i.filters ->> 'attribute', strpos(i.filters ->> 'attribute', '=') + 1)",
+    due: "(i.filters ->> 'due_minutes')")
 
   /// The conversations that the list has with the filters of the view `i`. It reads the open ones.
   private static let countInView: SQL = """
-    (SELECT count(*) FROM (SELECT FROM chat_sessions s
-      WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-        AND s.status IN ('waiting', 'active')
-        AND (i.filters ->> 'status' = 'open' OR s.status = i.filters ->> 'status')
+    (SELECT count(*) FROM (SELECT FROM \(ConversationQueue.open(of: "$1::uuid")) AS s
+      WHERE (i.filters ->> 'status' = 'open' OR s.status = i.filters ->> 'status')
         AND CASE i.filters ->> 'assignee' WHEN 'me' THEN s.assigned_operator_id = $2::uuid
           WHEN 'none' THEN s.assigned_operator_id IS NULL
           ELSE i.filters ->> 'assignee' IS NULL

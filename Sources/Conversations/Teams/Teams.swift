@@ -26,6 +26,9 @@ public enum Teams {
     public var languages: [String]?
     /// A JSON object as text; nil inside: those of the workspace.
     public var hours: [UInt8]??
+    /// Targets in minutes of business hours; nil inside: as the workspace.
+    public var firstResponseMinutes: Int64??
+    public var resolutionMinutes: Int64??
 
     public init() {}
 
@@ -36,7 +39,9 @@ public enum Teams {
         (capacity ?? nil).map { .int($0) } ?? .null, .bool(overflowAfterMinutes != nil),
         (overflowAfterMinutes ?? nil).map { .int($0) } ?? .null,
         .text(languages?.joined(separator: "\n")), .bool(hours != nil),
-        (hours ?? nil).map { .json($0) } ?? .null,
+        (hours ?? nil).map { .json($0) } ?? .null, .bool(firstResponseMinutes != nil),
+        (firstResponseMinutes ?? nil).map { .int($0) } ?? .null, .bool(resolutionMinutes != nil),
+        (resolutionMinutes ?? nil).map { .int($0) } ?? .null,
       ]
     }
   }
@@ -48,7 +53,8 @@ public enum Teams {
     case full
   }
 
-  /// One page in the order of the names. Columns: id, name, assign, capacity, overflow in minutes,
+  /// One page in the order of the names. Columns: id, name, assign, capacity, overflow in minutes, targets in
+  /// minutes,
   /// languages, hours, members as a JSON array, whether one is available, waiting conversations,
   /// creation time; then the name.
   ///
@@ -64,6 +70,7 @@ public enum Teams {
 
   private static let listSQL: SQL = """
     SELECT t.id, t.name, t.assign, t.capacity::bigint, t.overflow_after_minutes::bigint,
+      t.first_response_minutes::bigint, t.resolution_minutes::bigint,
       array_to_string(t.languages, E'\\n'), t.hours::text,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('id', o.id, 'name', o.name)
           ORDER BY o.name, o.id), '[]')
@@ -109,15 +116,16 @@ public enum Teams {
     WITH verdict AS (
       SELECT CASE WHEN EXISTS (SELECT FROM chat_teams
             WHERE workspace_id = $1::uuid AND name = $5::text) THEN 'name_taken'
-        WHEN (SELECT count(*) FROM chat_teams WHERE workspace_id = $1::uuid) >= $15::bigint
+        WHEN (SELECT count(*) FROM chat_teams WHERE workspace_id = $1::uuid) >= $19::bigint
           THEN 'full' ELSE 'done' END AS word
     ), made AS (
       INSERT INTO chat_teams (workspace_id, id, name, assign, capacity, overflow_after_minutes,
-        languages, hours)
+        languages, hours, first_response_minutes, resolution_minutes)
       SELECT $1::uuid, $4::uuid, $5::text, CASE WHEN $6::boolean THEN $7::text END,
         CASE WHEN $8::boolean THEN $9::bigint END, CASE WHEN $10::boolean THEN $11::bigint END,
         coalesce(string_to_array(nullif($12::text, ''), E'\\n'), '{}'),
-        CASE WHEN $13::boolean THEN $14::jsonb END
+        CASE WHEN $13::boolean THEN $14::jsonb END, CASE WHEN $15::boolean THEN $16::bigint END,
+        CASE WHEN $17::boolean THEN $18::bigint END
       FROM verdict WHERE word = 'done' RETURNING id
     ), noted AS (
       INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
@@ -142,7 +150,10 @@ public enum Teams {
           ELSE t.overflow_after_minutes END,
         languages = CASE WHEN $12::text IS NULL THEN t.languages
           ELSE coalesce(string_to_array(nullif($12::text, ''), E'\\n'), '{}') END,
-        hours = CASE WHEN $13::boolean THEN $14::jsonb ELSE t.hours END
+        hours = CASE WHEN $13::boolean THEN $14::jsonb ELSE t.hours END,
+        first_response_minutes = CASE WHEN $15::boolean THEN $16::bigint
+          ELSE t.first_response_minutes END,
+        resolution_minutes = CASE WHEN $17::boolean THEN $18::bigint ELSE t.resolution_minutes END
       FROM verdict v WHERE v.word = 'done' AND t.workspace_id = $1::uuid AND t.id = v.id
       RETURNING t.id, t.name
     ), noted AS (
@@ -247,6 +258,14 @@ public enum Teams {
     LEFT JOIN chat_teams t ON t.workspace_id = $1::uuid AND t.id = s.team_id
     WHERE s.workspace_id = $1::uuid AND s.id = $2::uuid
     """
+
+  public static func exists(_ id: Identifier, in workspace: Identifier) -> Statement<Bool> {
+    Statement(
+      Query(
+        "SELECT FROM chat_teams WHERE workspace_id = $1::uuid AND id = $2::uuid",
+        [.uuid(workspace), .uuid(id)])
+    ) { !$0.isEmpty }
+  }
 
   /// The names of the teams, for the form before the chat.
   public static func names(in workspace: Identifier) -> Statement<[String]> {

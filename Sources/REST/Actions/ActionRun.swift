@@ -157,6 +157,7 @@ struct ActionRun {
     let queue = QueueRoutes(api)
     switch receiver {
     case .queue: return try await queue.transfer(session, to: .queue, reason: nil, call)
+    case .team(let id): return try await queue.transfer(session, to: .team(id), reason: nil, call)
     case .member(let id) where id != member.id:
       return try await queue.transfer(session, to: .member(id), reason: nil, call)
     case .caller, .member:

@@ -24,6 +24,8 @@ enum ConversationAction: Sendable, Equatable {
     case caller
     case queue
     case member(Identifier)
+    /// Nil: no team.
+    case team(Identifier?)
   }
 
   static let types = ["reply", "note", "add_tags", "remove_tags", "assign", "close", "reopen"]
@@ -73,6 +75,12 @@ extension ConversationAction {
       }
     case "note":
       self = .note(try object.requiredString("text", bytesMax: Limits.bodyBytes))
+    case "assign" where object.has("to_team"):
+      guard !object.has("to") else {
+        throw .invalidMember(
+          "to_team", in: object, "missing if there is “to”: choose an operator or a team")
+      }
+      self = .assign(.team(try object.identifier("to_team")))
     case "assign":
       switch try object.requiredString("to", bytesMax: Identifier.textByteCount) {
       case "me": self = .assign(.caller)
@@ -117,6 +125,9 @@ extension API {
         guard try await database.run(Members.isActive(id, in: workspace)) else {
           throw .noSuchMember
         }
+        resolved.append(action)
+      case .assign(.team(let id?)):
+        guard try await database.run(Teams.exists(id, in: workspace)) else { throw .noSuchTeam }
         resolved.append(action)
       default: resolved.append(action)
       }

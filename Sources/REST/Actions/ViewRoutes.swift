@@ -48,7 +48,8 @@ struct ViewRoutes: RouteGroup {
     for name in ViewRoutes.textNames {
       texts[name] = try given.nonEmptyString(name, bytesMax: APILimits.filterBytes)
     }
-    let minutes = try given.int("waiting_minutes", in: 1...OpenFilters.minutesMax)
+    let waiting = try given.int("waiting_minutes", in: 1...OpenFilters.minutesMax)
+    let due = try given.int("due_minutes", in: 0...OpenFilters.minutesMax)
     do throws(Problem) {
       _ = try ConversationList(
         QueryString(values: texts), me: call.caller.id, workspace: call.workspace)
@@ -56,7 +57,8 @@ struct ViewRoutes: RouteGroup {
       throw error.at(object.pointer(to: "filters"))
     }
     var stored = texts.mapValues { JSONValue.string($0) }
-    if let minutes { stored["waiting_minutes"] = .int(Int(minutes)) }
+    if let waiting { stored["waiting_minutes"] = .int(Int(waiting)) }
+    if let due { stored["due_minutes"] = .int(Int(due)) }
     return JSONValue.object(stored).text
   }
 }

@@ -22,10 +22,12 @@ struct AnalyticsRoutes: RouteGroup {
       Analytics.days(call.workspace, from: range.from, to: range.to))
     let hours = try await api.expensiveDatabase.run(
       Analytics.hours(call.workspace, from: range.from, to: range.to))
+    let missed = try await missedTargets(range, in: call.workspace)
     let whole = try await groups(.all, call, range).first
     return .json(
       [UInt8].object { json in
         append(range, to: &json)
+        json.appendMember("missed_targets", json: missed)
         json.appendArray("days", days) { element, json in
           json += [UInt8].object {
             $0.appendMember("day", element.day)

@@ -80,6 +80,7 @@ extension ConversationList {
       status, assignee?.description, isUnassigned ? "none" : nil, search, tag, visitor?.description,
       team?.description ?? (isWithoutTeam ? "none" : nil), ofOpen.language,
       ofOpen.waitingMinutes?.description, ofOpen.attribute.map { "\($0.name)=\($0.value)" },
+      ofOpen.dueMinutes?.description,
     ]
     var bytes: [UInt8] = []
     for text in texts {
@@ -92,7 +93,7 @@ extension ConversationList {
 
 extension OpenFilters {
   static let statuses = ["waiting", "active", "open"]
-  static let names = "language, waiting_minutes or attribute"
+  static let names = "language, waiting_minutes, due_minutes or attribute"
   /// A week.
   static let minutesMax: Int64 = 10_080
 
@@ -105,6 +106,7 @@ extension OpenFilters {
       language = text.lowercased()
     }
     waitingMinutes = try query.int("waiting_minutes", in: 1...OpenFilters.minutesMax)
+    dueMinutes = try query.int("due_minutes", in: 0...OpenFilters.minutesMax)
     if let text = query.formatted("attribute") {
       guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
         throw .invalidParameter("attribute", "name=value")

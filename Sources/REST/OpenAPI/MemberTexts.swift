@@ -64,6 +64,7 @@ enum MemberTexts {
     ViewFiltersInput.status | waiting, active or open (both). | waiting
     ViewFilters.language | A language tag of the visitor’s browser; de matches de-AT. | de
     ViewFilters.waiting_minutes | The least minutes that it has waited. | 10
+    ViewFilters.due_minutes | A target is due within so many minutes, or was missed. | 15
     ViewFilters.attribute | An attribute of the visitor, as name=value. | plan=pro
     Settings.team | The id or name of a team. | Billing
     Transfer.to_team | A team, whose members then take it; null: every operator. Excludes `to`. |
@@ -121,6 +122,16 @@ enum MemberTexts {
     claimed_at | When an operator took it. |
     clientDataJSON | As the browser returned it, in base64url. |
     client_id | The id of this gateway at the provider. | chirrup
+    first_response_minutes | Minutes of business hours until the first response; 0: no target. | 15
+    resolution_minutes | Minutes of business hours until it is closed; 0: no target. | 480
+    Team.first_response_minutes | The target of the team; 0: none; null: as the workspace. | null
+    Team.resolution_minutes | The target of the team; 0: none; null: as the workspace. | null
+    NewTeam.first_response_minutes | The target of the team; 0: none; null: as the workspace. | 15
+    NewTeam.resolution_minutes | The target of the team; 0: none; null: as the workspace. | 480
+    TeamPatch.first_response_minutes | The target of the team; 0: none; null: as the workspace. | 15
+    TeamPatch.resolution_minutes | The target of the team; 0: none; null: as the workspace. | 480
+    first_response | First responses that came late or not at all. | 3
+    resolution | Conversations that were closed late or are still open. | 1
     close_after_minutes | Minutes without an entry after which it is closed; 0: never. | 60
     closed_at | When it was closed. | null
     closed_by | The side that ended the connection. | peer

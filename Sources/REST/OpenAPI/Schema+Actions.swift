@@ -24,6 +24,10 @@ extension Schema {
       "to": any(of: [word(["me", "queue"]), id])
         .described("The caller, the queue, or the id of an operator."),
     ]),
+    input([
+      "type": word(["assign"]),
+      "to_team": id.orNull.described("The id of a team, which takes it; null: every operator."),
+    ]),
     input(["type": word(["reopen"])]),
     input(["type": word(["close"])], optional: ["reason": string(0...APILimits.reasonBytes)]),
   ]).named("Action")
@@ -63,6 +67,8 @@ extension Schema {
     .described("A language tag of the visitor’s browser; de matches de-AT.")
   static let waitingFilter = int(1...OpenFilters.minutesMax)
     .described("The least minutes that it has waited.")
+  static let dueFilter = int(0...OpenFilters.minutesMax)
+    .described("A target is due within so many minutes, or was missed.")
   static let attributeFilter = string(pattern: #"^[^=\x00-\x1f\x7f]+=[^\x00-\x1f\x7f]*$"#)
     .described("An attribute of the visitor, as name=value.")
 
@@ -70,7 +76,7 @@ extension Schema {
   private static let filters: [String: Schema] = [
     "status": word(OpenFilters.statuses), "assignee": assigneeFilter, "team": teamFilter,
     "tag": line(1...APILimits.tagBytes), "language": languageFilter,
-    "waiting_minutes": waitingFilter, "attribute": attributeFilter,
+    "waiting_minutes": waitingFilter, "due_minutes": dueFilter, "attribute": attributeFilter,
   ]
   static let viewFilters = object(["status": word(OpenFilters.statuses)], sometimes: filters)
     .named("ViewFilters")

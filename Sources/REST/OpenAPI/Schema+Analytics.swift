@@ -23,6 +23,8 @@ extension Schema {
     range.merging([
       "days": array(of: object(figures.merging(["day": date]) { first, _ in first })),
       "total": object(figures), "previous": previous,
+      "missed_targets": object(["first_response": count, "resolution": count]).described(
+        "Targets that were missed on these days, by when they were due."),
       "by_hour": array(of: array(of: count)).described(
         "Conversations by weekday (Monday first) and hour."),
     ]) { first, _ in first }

@@ -31,6 +31,10 @@ extension Schema {
       "waiting_since": time.orNull.described("Since when it waits; null: it does not."),
       "queue_position": count.orNull.described(
         "1 is next among those of its team; null if it does not wait, or 1,000 are ahead of it."),
+      "due_at": time.orNull.described(
+        "When the first response or the end of the conversation is due; null: no target runs."),
+      "missed": array(of: word(Targets.allCases.map(\.rawValue))).described(
+        "The targets that were missed."),
       "claimed_at": time.orNull, "closed_at": time.orNull,
       "context": object.described("Page, referrer, browser and so on, as the widget sent them."),
       "tags": array(of: text),
@@ -122,6 +126,7 @@ extension [QueryParameter] {
     QueryParameter(name: "visitor", schema: .id),
     QueryParameter(name: "language", schema: .languageFilter),
     QueryParameter(name: "waiting_minutes", schema: .waitingFilter),
+    QueryParameter(name: "due_minutes", schema: .dueFilter),
     QueryParameter(name: "attribute", schema: .attributeFilter),
     QueryParameter(name: "q", schema: .search(0)),
     .cursor, .limit(APILimits.conversations),

@@ -15,7 +15,8 @@ extension Schema {
       "prechat": prechat,
       "queue": object([
         "capacity": count, "assign": text, "reassign_after_seconds": count,
-        "close_after_minutes": count, "show_position": bool,
+        "close_after_minutes": count, "show_position": bool, "first_response_minutes": count,
+        "resolution_minutes": count,
       ]),
       "rating": rating,
       "retention": object(["deleted_days": count]),
@@ -62,7 +63,8 @@ extension Schema {
       "queue": closed(optional: [
         "capacity": int(1...1_000), "assign": word(["off", "least_busy"]),
         "reassign_after_seconds": int(0...86_400), "close_after_minutes": int(0...10_080),
-        "show_position": bool,
+        "show_position": bool, "first_response_minutes": targetMinutes,
+        "resolution_minutes": targetMinutes,
       ]),
       "rating": closed(optional: ["enabled": bool, "question": longText]),
       "retention": closed(optional: [

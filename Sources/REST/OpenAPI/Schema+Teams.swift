@@ -9,6 +9,8 @@ extension Schema {
 
   static let teamMember = object(["id": id, "name": text]).named("TeamMember")
 
+  static let targetMinutes = int(0...Int64(SettingLimits.targetMinutes))
+
   private static let teamName = string(
     1...APILimits.tagBytes,
     pattern: #"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]{0,48}[^\x00-\x20\x7f])?$"#)
@@ -18,6 +20,8 @@ extension Schema {
     "overflow_after_minutes": int(0...10_080).orNull.described(
       "While no member is available, conversations that wait so long are for every operator; null: "
         + "never."),
+    "first_response_minutes": targetMinutes.orNull,
+    "resolution_minutes": targetMinutes.orNull,
     "languages": array(
       of: string(
         2...SettingLimits.localeBytes, pattern: "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"),

@@ -12,6 +12,7 @@ struct TeamRoutes: RouteGroup {
   static let team = RowShape([
     ("id", .id), ("name", .text), ("assign", .optional(.word(Teams.assignments))),
     ("capacity", .optional(.int)), ("overflow_after_minutes", .optional(.int)),
+    ("first_response_minutes", .optional(.int)), ("resolution_minutes", .optional(.int)),
     ("languages", .texts), ("hours", .optional(.json(.hours))),
     ("members", .json(.array(of: .teamMember))), ("available", .bool), ("waiting", .int),
     ("created_at", .time),
@@ -105,6 +106,13 @@ struct TeamRoutes: RouteGroup {
     if object.has("overflow_after_minutes") {
       change.overflowAfterMinutes = .some(
         try object.int("overflow_after_minutes", in: 0...10_080))
+    }
+    let minutes = 0...Int64(SettingLimits.targetMinutes)
+    if object.has("first_response_minutes") {
+      change.firstResponseMinutes = .some(try object.int("first_response_minutes", in: minutes))
+    }
+    if object.has("resolution_minutes") {
+      change.resolutionMinutes = .some(try object.int("resolution_minutes", in: minutes))
     }
     change.languages = try languages(object)
     if object.has("hours") { change.hours = .some(try await hours(object)) }

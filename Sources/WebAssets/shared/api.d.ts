@@ -67,6 +67,9 @@ interface QueueSettings {
   reassign_after_seconds: number;
   /** The rest after which a conversation is closed; 0: never. */
   close_after_minutes: number;
+  /** Targets; 0: none. */
+  first_response_minutes: number;
+  resolution_minutes: number;
   show_position: boolean;
 }
 
@@ -195,6 +198,10 @@ interface ConversationRow {
   created_at: string;
   updated_at: string;
   waiting_since: string | null;
+  /** When the next target is due. Null: none runs. Missing: an older gateway. */
+  due_at?: string | null;
+  /** `first_response`, `resolution` */
+  missed?: string[];
   closed_at?: string | null;
   context?: VisitContext;
   tags?: string[];
@@ -215,6 +222,9 @@ interface Team {
   assign: string | null;
   capacity: number | null;
   overflow_after_minutes: number | null;
+  /** Targets; 0: none, null: as the workspace. */
+  first_response_minutes: number | null;
+  resolution_minutes: number | null;
   languages: string[];
   hours: Hours | null;
   members: Named[];
@@ -778,6 +788,8 @@ interface Action {
   tags?: string[];
   /** `me`, `queue` or the id of an operator */
   to?: string;
+  /** A team, instead of an operator; null: no team. */
+  to_team?: string | null;
   reason?: string;
 }
 
@@ -787,6 +799,35 @@ interface Macro {
   is_shared: boolean;
   may_change: boolean;
   actions: Action[];
+}
+
+/** Parameters of the list of conversations. */
+interface Filters {
+  /** `waiting`, `active`, or `open` for both */
+  status?: string;
+  /** the id of an operator, `me` or `none` */
+  assignee?: string;
+  /** the id of a team, or `none` */
+  team?: string;
+  tag?: string;
+  /** a language tag */
+  language?: string;
+  waiting_minutes?: number;
+  /** A target is due within this time, or was missed. */
+  due_minutes?: number;
+  /** `name=value` of the visitor */
+  attribute?: string;
+}
+
+/** A saved view of the list. */
+interface View {
+  id: string;
+  name: string;
+  is_shared: boolean;
+  may_change: boolean;
+  filters: Filters;
+  /** Conversations in it, at most 1,000. */
+  count: number;
 }
 
 interface ActionResult {

@@ -98,19 +98,19 @@ export class BulkBar {
   }
 
   assign() {
-    // The action “assign” takes an operator or the queue, no team.
     const everybody = {
       me: this.#on.me(), assignee: { id: '', name: '' }, team: null, viewers: new Set(),
-      withoutTeams: true,
     };
-    return transfer(this.sheet, everybody, ({ to }, name, reason) => {
+    return transfer(this.sheet, everybody, (receiver, name, reason) => {
+      const isQueue = !receiver.to && !receiver.to_team;
       /** @type {Action[]} */
       const actions = [
         ...reason ? [{ type: 'note', text: reason }] : [],
-        { type: 'assign', to: to ?? 'queue' },
+        { type: 'assign', ...isQueue ? { to: 'queue' } : receiver },
       ];
-      this.#run({ actions }, 'Assigning', to ? `assigned to ${name}` : 'returned to the queue',
-        to ? `with ${name} already` : 'in the queue already');
+      this.#run({ actions }, 'Assigning',
+        isQueue ? 'returned to the queue' : `assigned to ${name}`,
+        isQueue ? 'in the queue already' : `with ${name} already`);
     });
   }
 

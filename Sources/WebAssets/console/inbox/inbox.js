@@ -4,21 +4,24 @@
 
 import { api } from '../shell/api.js';
 import { generatedName } from '../visitor/visitor-name.js';
+import { isPossible, matches, queryOf } from './filters.js';
 import { firstRows, Section } from './section.js';
 
 const COUNT_EVERY = 2000; // ms between two requests of the counts
 const COUNT_DELAY = 60; // ms; changes in this time are counted by one request
+const BURST = 3; // changes between two requests; the counts after further ones are not estimated
+const LOAD_EVERY = 3000; // ms between two loads of a list whose filters need the gateway
+const CLOCK_EVERY = 10_000; // ms between two loads of a list that changes as time passes
 
 /**
  * A row, and when the socket brought it, in ms of Date.now().
  * @typedef {ConversationRow & {receivedAt?: number}} Row
  */
-/** @typedef {'waiting' | 'mine' | 'all' | 'closed'} View */
+/** @typedef {'waiting' | 'mine' | 'all' | 'closed'} Tab */
 /** @typedef {import('./section.js').SectionName} SectionName */
-/** @typedef {{tag?: string, team?: string}} Filter `team` is its id, or `none` */
 
 export const VIEWS = /** @type {const} */ (['waiting', 'mine', 'all', 'closed']);
-/** @type {Record<View, SectionName[]>} */
+/** @type {Record<Tab, SectionName[]>} */
 const SECTIONS = {
   waiting: ['waiting'],
   mine: ['mine'],
@@ -44,10 +47,12 @@ export class Inbox {
   /** @type {Map<string, Row>} */
   rows = new Map();
   counts = { waiting: 0, mine: 0, all: 0, closed: 0 };
-  /** @type {View} */
+  /** @type {Tab} */
   view = 'all';
-  /** @type {Filter} */
+  /** @type {Filters} */
   filter = {};
+  /** Is called after each change that a saved view may count. */
+  touched = () => {};
   /** When the list was last up to date, in ms of Date.now(). */
   asOf = 0;
   /** Whether rows must keep their places now. */
@@ -62,6 +67,11 @@ export class Inbox {
   #timer = 0;
   /** Whether the counts have changed since the last request. */
   #isStale = false;
+  /** Changes of rows since the last request of the counts. */
+  #changes = 0;
+  /** When the rows were last requested, in ms of Date.now(). */
+  #loadedAt = 0;
+  #loadTimer = 0;
   /**
    * Ids of rows that may have to move.
    * @type {Set<string>}
@@ -80,7 +90,12 @@ export class Inbox {
    */
   constructor(me, changed) { this.#me = me; this.#changed = changed; }
 
-  get #shown() { return SECTIONS[this.view].map((name) => this.#sections[name]); }
+  /** @param {Tab} view */
+  #names(view) {
+    return SECTIONS[view].filter((name) => isPossible(name, this.filter, this.#me.id));
+  }
+
+  get #shown() { return this.#names(this.view).map((name) => this.#sections[name]); }
   /** The number of loaded conversations of this operator with unread messages. */
   get unread() {
     let count = 0;
@@ -93,7 +108,7 @@ export class Inbox {
   get loaded() { return this.#shown.every((section) => section.loaded); }
   get failed() { return this.#shown.find((section) => section.failed)?.failed ?? ''; }
 
-  /** @param {View} view */
+  /** @param {Tab} view */
   show(view) {
     this.view = view;
     this.settle(true);
@@ -101,9 +116,13 @@ export class Inbox {
     return this.load();
   }
 
-  /** @param {Filter} filter */
-  narrow(filter) {
+  /**
+   * @param {Filters} filter
+   * @param {Tab=} view
+   */
+  narrow(filter, view = this.view) {
     this.filter = filter;
+    this.view = view;
     for (const section of Object.values(this.#sections)) section.forget();
     this.#changed();
     return this.load();
@@ -115,11 +134,13 @@ export class Inbox {
    */
   async load(ahead) {
     const began = Date.now();
+    this.#loadedAt = began;
+    this.touched();
     /** @param {string} id */
     const isNewer = (id) => (this.rows.get(id)?.receivedAt ?? 0) >= began;
     await Promise.all(this.#shown.map(async (section) => {
-      const page = await section.load(this.filter, this.#taker(section, began), isNewer,
-        ahead?.get(section.name));
+      const page = await section.load(queryOf(section.name, this.filter),
+        this.#taker(section, began), isNewer, ahead?.get(section.name));
       if (page) this.#paged(page);
       this.#changed();
     }));
@@ -131,7 +152,7 @@ export class Inbox {
    */
   async more(name) {
     const section = this.#sections[name];
-    const page = await section.more(this.filter, this.#taker(section, Date.now()));
+    const page = await section.more(queryOf(name, this.filter), this.#taker(section, Date.now()));
     if (page) { this.#paged(page); this.#changed(); }
   }
 
@@ -146,8 +167,15 @@ export class Inbox {
       this.#moves.add(session);
       this.#recount();
     }
+    this.touched();
     this.asOf = Date.now();
     this.#changed();
+  }
+
+  /** Loads the list anew if it has changed because time has passed. Is called once a second. */
+  tick() {
+    const { waiting_minutes: waiting, due_minutes: due } = this.filter;
+    if ((waiting || due !== undefined) && Date.now() - this.#loadedAt >= CLOCK_EVERY) this.load();
   }
 
   /**
@@ -158,10 +186,15 @@ export class Inbox {
     const known = this.rows.get(row.id);
     this.rows.set(row.id, { ...known, ...row, receivedAt: Date.now() });
     if (known?.status !== row.status || known?.assignee?.id !== row.assignee?.id) {
-      this.#shift(known, -1);
-      this.#shift(row, 1);
+      // of many changes at once the answer has some whose events come after it
+      this.#changes += 1;
+      if (this.#changes <= BURST) {
+        this.#shift(known, -1);
+        this.#shift(row, 1);
+      }
       this.#recount();
     }
+    this.touched();
     this.#moves.add(row.id);
     this.settle();
   }
@@ -171,7 +204,7 @@ export class Inbox {
     if (!now || !this.#moves.size) return;
     for (const id of this.#moves) {
       const row = this.rows.get(id);
-      const home = row && this.#fits(row) ? this.#home(row) : '';
+      const home = row && this.#belongs(row) ? this.#home(row) : '';
       for (const section of Object.values(this.#sections)) {
         if (row && section.name === home) section.put(row); else section.remove(id);
       }
@@ -185,7 +218,7 @@ export class Inbox {
 
   /**
    * The sections of a view, in their order.
-   * @param {View=} view
+   * @param {Tab=} view
    * @returns {{name: SectionName, title: string, ids: string[], count: number, hasMore: boolean}[]}
    */
   sections(view = this.view) {
@@ -193,7 +226,7 @@ export class Inbox {
     const others = Math.max(0, counts.all - counts.waiting - counts.mine);
     const count = { ...counts, others };
     const narrowed = Object.keys(this.filter).length > 0;
-    return SECTIONS[view].map((name) => {
+    return this.#names(view).map((name) => {
       const { title, ids, hasMore } = this.#sections[name];
       return { name, title, ids, hasMore, count: narrowed ? ids.length : count[name] };
     });
@@ -217,10 +250,19 @@ export class Inbox {
   }
 
   /** @param {Row} row */
-  #fits(row) {
-    const { tag, team } = this.filter;
-    return (!tag || !row.tags || row.tags.includes(tag))
-      && (!team || (row.team?.id ?? 'none') === team);
+  #fits(row) { return matches(this.filter, row, this.#me.id); }
+
+  /**
+   * Whether a row that the socket has brought matches. It has no attributes: with such a filter it
+   * stays where it is, and the gateway decides soon.
+   * @param {Row} row
+   */
+  #belongs(row) {
+    if (!this.#fits(row)) return false;
+    if (!this.filter.attribute || row.status === 'closed') return true;
+    this.#loadTimer ||= setTimeout(() => { this.#loadTimer = 0; this.load(); },
+      Math.max(COUNT_DELAY, this.#loadedAt + LOAD_EVERY - Date.now()));
+    return Object.values(this.#sections).some((section) => section.has(row.id));
   }
 
   /**
@@ -265,7 +307,7 @@ export class Inbox {
   #shift(row, by) {
     if (!row) return;
     const { counts } = this;
-    /** @param {View} name */
+    /** @param {Tab} name */
     const add = (name) => { counts[name] = Math.max(0, counts[name] + by); };
     if (row.status === 'closed') return add('closed');
     add('all');
@@ -287,7 +329,7 @@ export class Inbox {
       } catch { this.#isStale = true; }
       this.#changed();
       this.#timer = setTimeout(
-        () => { this.#timer = 0; if (this.#isStale) this.#recount(); },
+        () => { this.#timer = this.#changes = 0; if (this.#isStale) this.#recount(); },
         COUNT_EVERY,
       );
     }, COUNT_DELAY);

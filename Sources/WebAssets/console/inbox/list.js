@@ -1,23 +1,25 @@
 // The list column: tabs, filter, rows and waiting times. Rows do not move under the pointer.
 
 import { el, icon, reconcile } from '../../shared/dom.js';
-import { api } from '../shell/api.js';
-import { find, focusOn, targetOf } from '../shell/element.js';
+import { focusOn, targetOf } from '../shell/element.js';
 import { VIEWS } from './inbox.js';
 import { BulkBar } from './bulk-bar.js';
+import { timeLeft } from './due.js';
+import { FilterBar } from './filter-bar.js';
 import { drawRow, duration, rowModel, short } from './row.js';
 import { Rows } from './rows.js';
 import { Selection } from './selection.js';
+import { Views } from './views.js';
 
-/** @typedef {import('./inbox.js').View} View */
+/** @typedef {import('./inbox.js').Tab} Tab */
 /** @typedef {import('./rows.js').ListedSection} ListedSection */
 /** @typedef {{key: string, title: string, count: number}} Heading */
 /** @typedef {{key: string, gone: true}} Gone a row that was removed meanwhile */
 /** @typedef {Heading | Gone | import('./row.js').RowModel} Model */
 
-/** @type {Record<View, string>} */
+/** @type {Record<Tab, string>} */
 const NAMES = { waiting: 'Waiting', mine: 'Mine', all: 'All', closed: 'Closed' };
-/** @type {Record<View, [string, string]>} */
+/** @type {Record<Tab, [string, string]>} */
 const EMPTY = {
   waiting: ['No one is waiting', 'New visitors appear here automatically.'],
   mine: ['No conversations assigned to you', 'Claim one from the waiting list.'],
@@ -37,9 +39,6 @@ export class List {
   #rows;
   /** When the pointer last moved over the rows, in ms of Date.now(); 0 if it has left. */
   #pointedAt = 0;
-  #filter;
-  #tag = el('select.input', { id: 'tag', change: () => { this.#narrow(); } });
-  #team = el('select.input', { id: 'team', change: () => { this.#narrow(); } });
   /** The id of the first row. */
   #first = '';
   /** The id of the open conversation, if the view has it. */
@@ -89,20 +88,9 @@ export class List {
     phone.addEventListener('change', fit);
     fit();
     new ResizeObserver(() => this.#draw()).observe(this.#box);
-    this.#filter = el('div.filter', { hidden: true, id: 'filter' },
-      el('label', { for: 'team' }, 'Team'), this.#team,
-      el('label', { for: 'tag' }, 'Tag'), this.#tag);
-    this.funnel = el(
-      'button.icon-button',
-      {
-        type: 'button',
-        'aria-label': 'Filter by team or tag',
-        'aria-expanded': 'false',
-        'aria-controls': 'filter',
-        click: () => this.#toggleFilter(),
-      },
-      icon('sliders'),
-    );
+    this.views = new Views({ open: (view) => this.#open(view), changed: on.changed });
+    this.filter = new FilterBar({ narrow: (filter) => this.#narrow(filter), views: this.views });
+    inbox.touched = () => this.views.touch();
     this.root = el(
       'section.list',
       { 'aria-label': 'Inbox' },
@@ -116,10 +104,12 @@ export class List {
           { type: 'button', 'aria-label': 'Search and commands', click: on.search },
           icon('search'),
         ),
-        this.funnel,
+        this.filter.button,
       ),
       this.#tabs,
-      this.#filter,
+      this.views.root,
+      this.filter.root,
+      this.views.sheet.root,
       this.bulk.root,
       this.#box,
       foot,
@@ -130,7 +120,8 @@ export class List {
     const { counts, view } = this.#inbox;
     reconcile(
       this.#tabs,
-      VIEWS.map((key) => ({ key, on: key === view, count: counts[key] })),
+      VIEWS.map((key) => (
+        { key, on: key === view && !this.views.current, count: counts[key] })),
       (model) => el(
         'button',
         {
@@ -139,16 +130,29 @@ export class List {
           click: () => {
             this.selection.clear();
             this.#box.scrollTop = 0;
-            this.#inbox.show(model.key);
+            this.show(model.key);
           },
         },
         NAMES[model.key],
         el('span', {}, short(model.count)),
       ),
     );
+    this.views.render();
+    this.filter.render();
     this.bulk.render();
     this.#box.classList.toggle('selecting', this.bulk.isOpen);
     this.#draw();
+  }
+
+  /**
+   * Shows a tab. The filters of a saved view do not apply to it, those that were chosen do.
+   * @param {Tab} view
+   */
+  show(view) {
+    if (!this.views.current) return this.#inbox.show(view);
+    this.views.current = '';
+    this.filter.show({});
+    return this.#inbox.narrow({}, view);
   }
 
   /** The ids of all loaded rows, in order. */
@@ -167,8 +171,9 @@ export class List {
   clocks() {
     if (this.#inbox.loaded || this.#inbox.failed) this.#loadedAt = Date.now();
     if (this.#pointedAt && !this.#inbox.hold()) this.#inbox.settle();
+    if (this.#on.live()) this.#inbox.tick();
     /** @type {NodeListOf<HTMLElement>} */
-    const nodes = this.#box.querySelectorAll('.wait');
+    const nodes = this.#box.querySelectorAll('.wait, .due');
     for (const node of nodes) {
       this.#clock(node, node.closest('a')?.dataset.id ?? '');
     }
@@ -182,6 +187,13 @@ export class List {
     const row = this.#inbox.rows.get(id);
     const words = node.lastChild;
     if (!row || !words) return;
+    if (node.matches('.due')) {
+      if (!row.due_at) return;
+      const left = timeLeft(row.due_at);
+      node.dataset.level = left.level;
+      if (words.textContent !== left.words) words.textContent = left.words;
+      return;
+    }
     const until = this.#on.live() ? Date.now() : this.#on.lostAt() || Date.now();
     const seconds = Math.max(0, Math.floor(
       (until - Date.parse(row.waiting_since ?? row.created_at)) / 1000
@@ -220,10 +232,12 @@ export class List {
     if (this.#none.dataset.said !== said) {
       this.#none.dataset.said = said;
       this.#none.replaceChildren(...none ? [el('b', {}, none[0]), el('p', {}, none[1])] : []);
-      if (none && this.#inbox.filter.tag) this.#none.append(el('button.button', {
-        type: 'button',
-        click: () => { this.#tag.value = ''; this.#narrow(); },
-      }, 'Remove the filter'));
+      if (none && !this.views.current && Object.keys(this.#inbox.filter).length) {
+        this.#none.append(el('button.button', {
+          type: 'button',
+          click: () => { this.filter.show({}); this.#narrow({}); },
+        }, 'Remove the filter'));
+      }
     }
     this.#none.hidden = !none;
     this.#first = sections[0]?.ids[0] ?? '';
@@ -243,7 +257,8 @@ export class List {
     if (failed) return ['The list could not be loaded', failed];
     if (loaded) {
       if (filter.tag) return ['No conversations with this tag', 'Tags are set in the visitor’s panel.'];
-      return filter.team ? ['No conversations of this team', 'Choose another team, or All.'] : EMPTY[view];
+      return Object.keys(filter).length
+        ? ['No conversations match', 'New ones appear here automatically.'] : EMPTY[view];
     }
     return Date.now() - this.#loadedAt > SHORT_WAIT
       ? ['Loading the list', 'This is taking longer than usual.'] : null;
@@ -307,8 +322,9 @@ export class List {
     if ('title' in model) return this.#heading(node ?? el('h2.section'), model);
     const hadFocus = node?.contains(document.activeElement);
     const row = 'gone' in model ? el('div.row') : drawRow(model);
-    const clock = find(row, '.wait', HTMLElement);
-    if (clock) this.#clock(clock, model.key);
+    for (const clock of row.querySelectorAll('.wait')) {
+      if (clock instanceof HTMLElement) this.#clock(clock, model.key);
+    }
     if (hadFocus) queueMicrotask(() => {
       if (document.activeElement === document.body) row.focus({ preventScroll: true });
     });
@@ -372,44 +388,20 @@ export class List {
     focusOn(this.#box.querySelector(`a[data-id="${CSS.escape(next)}"]`), { preventScroll: true });
   }
 
-  async #toggleFilter(show = this.#filter.hidden) {
-    this.#filter.hidden = !show;
-    this.funnel.setAttribute('aria-expanded', String(show));
-    if (!show) {
-      const isNarrowed = Object.keys(this.#inbox.filter).length > 0;
-      this.#tag.value = this.#team.value = '';
-      if (isNarrowed) this.#narrow();
-      return;
-    }
-    this.#team.replaceChildren(
-      el('option', { value: '' }, 'All'),
-      el('option', { value: 'none' }, 'No team'),
-    );
-    this.#tag.replaceChildren(el('option', { value: '' }, 'All'));
-    this.#team.focus();
-    await Promise.all([
-      fill(this.#team, 'Teams', async () => (await api.teams()).map(({ id, name }) => [id, name])),
-      fill(this.#tag, 'Tags', async () => (await api.tags()).map(({ name }) => [name, name])),
-    ]);
-  }
-
-  #narrow() {
-    const [tag, team] = [this.#tag.value, this.#team.value];
+  /** @param {Filters} filter */
+  #narrow(filter) {
     this.#box.scrollTop = 0;
-    this.#inbox.narrow({ ...(tag && { tag }), ...(team && { team }) });
+    this.#inbox.narrow(filter);
   }
-}
 
-/**
- * Adds the options of a filter.
- * @param {HTMLElement} box
- * @param {string} noun of all options
- * @param {() => Promise<string[][]>} load values and words
- */
-async function fill(box, noun, load) {
-  try {
-    box.append(...(await load()).map(([value, words]) => el('option', { value }, words)));
-  } catch {
-    box.append(el('option', { disabled: true }, `${noun} could not be loaded`));
+  /**
+   * Shows the conversations of a saved view, or all again.
+   * @param {View | null} view
+   */
+  #open(view) {
+    this.selection.clear();
+    this.filter.show(view?.filters ?? {});
+    this.#box.scrollTop = 0;
+    this.#inbox.narrow(this.filter.filter, 'all');
   }
 }

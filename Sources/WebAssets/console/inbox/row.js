@@ -30,6 +30,7 @@ export function rowModel(row, { mine, on, first, typing, doing, selected }) {
     typing: !!typing,
     unread: unreadOf(row),
     waits: row.status === 'waiting',
+    due: row.status !== 'closed' && row.due_at || '',
     closed: row.status === 'closed',
     at: row.closed_at ?? row.updated_at,
     when: ago(row.closed_at ?? row.updated_at),
@@ -68,11 +69,15 @@ export function drawRow(model) {
       model.name,
       model.topic && el('span.topic', {}, ` · ${model.topic}`),
     ),
-    el('span.side', {}, side),
+    el('span.side', {}, model.due && due(), side),
     preview(model),
     el('span.side', {}, ...mark(model)),
   );
 }
+
+/** The time until a target is due, which `List` writes. */
+const due = () => el('span.wait.due', { title: 'Time left to the target' },
+  icon('flag'), el('span.sr-only', {}, 'due in '), el('span'));
 
 /**
  * The last message, or the rating with its comment, which has a direction of its own.

@@ -7,7 +7,6 @@ const PAGE = 100; // rows of one answer, the maximum of the gateway
 const FIRST = 12; // rows, about as many as fit into a window
 
 /** @typedef {import('./inbox.js').Row} Row */
-/** @typedef {import('./inbox.js').Filter} Filter */
 /** @typedef {'waiting' | 'mine' | 'others' | 'closed'} SectionName */
 /** @typedef {(row: ConversationRow) => Row?} Take */
 
@@ -90,7 +89,7 @@ export class Section {
   /**
    * Loads the first page anew, after a gap in the connection. Closed conversations of later pages
    * stay; open ones stay only if the page has them.
-   * @param {Filter} filter
+   * @param {Query} filter
    * @param {Take} take returns the newest state of a row, or null if it belongs elsewhere
    * @param {(id: string) => boolean} isNewer whether the socket has brought the row meanwhile
    * @param {Promise<ConversationPage>=} ahead its first rows; a whole load follows
@@ -118,7 +117,7 @@ export class Section {
 
   /**
    * Loads the page after the last row.
-   * @param {Filter} filter
+   * @param {Query} filter
    * @param {Take} take
    */
   async more(filter, take) {
@@ -154,14 +153,14 @@ export class Section {
   }
 
   /**
-   * @param {Filter} filter
+   * @param {Query} filter
    * @param {string?} cursor
    * @param {Promise<ConversationPage>=} ahead
    */
   async #ask(filter, cursor, ahead) {
     try {
       const page = await (ahead
-        ?? api.list({ ...this.#kind.query, ...filter, limit: PAGE, cursor }));
+        ?? api.list({ ...filter, ...this.#kind.query, limit: PAGE, cursor }));
       this.failed = '';
       return page;
     } catch (error) {

@@ -15,6 +15,7 @@ import { cell, list, pick } from './rows.js';
  */
 
 const ACTIONS_MAX = 10;
+const TEAM = 'team:'; // before the id of a team among the receivers
 /** @type {[value: string, words: string][]} */
 const TYPES = [
   ['reply', 'Send a reply'], ['object', 'Send a canned reply'], ['note', 'Add a note'],
@@ -23,9 +24,9 @@ const TYPES = [
 ];
 
 /** @type {(action: Action) => Draft} */
-const draft = ({ type, text: words, object, tags, to, reason }) => ({
+const draft = ({ type, text: words, object, tags, to, to_team: team, reason }) => ({
   type: object ? 'object' : type,
-  value: words ?? object ?? tags?.join(', ') ?? to ?? reason ?? '',
+  value: words ?? object ?? tags?.join(', ') ?? to ?? (team ? TEAM + team : reason) ?? '',
 });
 
 /**
@@ -37,7 +38,9 @@ function action({ type, value }) {
   switch (type) {
     case 'reply': case 'note': return { type, text: words };
     case 'object': return { type: 'reply', object: words };
-    case 'assign': return { type, to: words || 'me' };
+    case 'assign':
+      return words.startsWith(TEAM) ? { type, to_team: words.slice(TEAM.length) }
+        : { type, to: words || 'me' };
     case 'close': return words ? { type, reason: words } : { type };
     case 'reopen': return { type };
     default:
@@ -47,15 +50,18 @@ function action({ type, value }) {
 
 /** @param {import('./pane.js').SettingsContext} context */
 export async function open(context) {
-  const [replies, team] = await Promise.all([
+  const [replies, team, teams] = await Promise.all([
     every((query) => context.rest.get('reply-objects', query), 'reply_objects'),
     every((query) => context.rest.get('members', query), 'members'),
+    every((query) => context.rest.get('teams', query), 'teams'),
   ]);
   /** @type {[value: string, words: string][]} */
   const receivers = [
     ['me', 'The operator who runs it'], ['queue', 'The queue'],
     ...team.filter(({ disabled }) => !disabled).map(({ id, name }) => (
       /** @type {[string, string]} */ ([id, name]))),
+    ...teams.map(({ id, name }) => (
+      /** @type {[string, string]} */ ([TEAM + id, `${name} (team)`]))),
   ];
   /** @type {[value: string, words: string][]} */
   const canned = replies.filter(({ object_type: type }) => type === 'text').map(

@@ -8,6 +8,7 @@ import { rules } from './routing.js';
 
 const BOUNDS = {
   capacity: [1, 1000], reassign_after_seconds: [0, 86_400], close_after_minutes: [0, 10_080],
+  first_response_minutes: [0, 43_200], resolution_minutes: [0, 43_200],
 };
 
 /**
@@ -96,6 +97,20 @@ function numbers(form) {
       unit: 'minutes',
       min: BOUNDS.close_after_minutes[0],
       max: BOUNDS.close_after_minutes[1],
+    }),
+    number(form, 'queue.first_response_minutes', {
+      label: 'Target for the first response',
+      hint: 'Within business hours. Lists show the time left, analytics what was missed. 0: none.',
+      unit: 'minutes',
+      min: BOUNDS.first_response_minutes[0],
+      max: BOUNDS.first_response_minutes[1],
+    }),
+    number(form, 'queue.resolution_minutes', {
+      label: 'Target for the end of the conversation',
+      hint: 'Within business hours, from the first message. 0: none.',
+      unit: 'minutes',
+      min: BOUNDS.resolution_minutes[0],
+      max: BOUNDS.resolution_minutes[1],
     }),
   ];
 }

@@ -12,6 +12,7 @@ import { weekField } from './week.js';
 /** @typedef {import('./pane.js').SettingsContext} SettingsContext */
 /**
  * @typedef {{name: string, assign: string, capacity: number?, overflow_after_minutes: number?,
+ *   first_response_minutes: number?, resolution_minutes: number?,
  *   languages: string, has_hours: boolean, hours: Hours, members: string[]}} Values
  */
 /** @typedef {import('./form.js').Form<Values>} TeamForm */
@@ -25,7 +26,8 @@ const MODES = {
   round_robin: 'In turns',
 };
 /** @type {Record<string, [least: number, most: number]>} */
-const BOUNDS = { capacity: [1, 1000], overflow_after_minutes: [0, 10_080] };
+const BOUNDS = { capacity: [1, 1000], overflow_after_minutes: [0, 10_080],
+  first_response_minutes: [0, 43_200], resolution_minutes: [0, 43_200] };
 /** @type {Hours} */
 const NINE_TO_FIVE = {
   always: false,
@@ -36,6 +38,7 @@ const NINE_TO_FIVE = {
 /** @type {Team} */
 const BLANK = {
   id: '', name: '', assign: null, capacity: null, overflow_after_minutes: null, languages: [],
+  first_response_minutes: null, resolution_minutes: null,
   hours: null, members: [], available: false, waiting: 0,
 };
 
@@ -48,6 +51,8 @@ const values = (team) => ({
   assign: team.assign ?? LIKE,
   capacity: team.capacity,
   overflow_after_minutes: team.overflow_after_minutes,
+  first_response_minutes: team.first_response_minutes,
+  resolution_minutes: team.resolution_minutes,
   languages: team.languages.join(', '),
   has_hours: !!team.hours,
   hours: shownHours(team.hours ?? NINE_TO_FIVE),
@@ -135,6 +140,20 @@ function fields(form, operators) {
       min: BOUNDS.overflow_after_minutes[0],
       max: BOUNDS.overflow_after_minutes[1],
     }),
+    number(form, 'first_response_minutes', {
+      label: 'Target for the first response',
+      hint: 'Within business hours. 0: none. Empty: as the workspace.',
+      unit: 'minutes',
+      min: BOUNDS.first_response_minutes[0],
+      max: BOUNDS.first_response_minutes[1],
+    }),
+    number(form, 'resolution_minutes', {
+      label: 'Target for the end of the conversation',
+      hint: 'Within business hours. 0: none. Empty: as the workspace.',
+      unit: 'minutes',
+      min: BOUNDS.resolution_minutes[0],
+      max: BOUNDS.resolution_minutes[1],
+    }),
     text(form, 'languages', {
       label: 'Languages',
       hint: 'Language tags with commas between, such as en, de, pt-BR. Empty: all.',
@@ -155,7 +174,7 @@ function body(now) {
   const name = now.name.trim();
   if (!name) throw refusal('name', 'Enter a name.');
   for (const [key, [least, most]] of Object.entries(BOUNDS)) {
-    const value = key === 'capacity' ? now.capacity : now.overflow_after_minutes;
+    const value = /** @type {Record<string, number?>} */ (/** @type {unknown} */ (now))[key];
     if (value != null && (!Number.isInteger(value) || value < least || value > most)) {
       throw refusal(key, `Enter a whole number from ${least} to ${most}, or nothing.`);
     }
@@ -165,6 +184,8 @@ function body(now) {
     assign: now.assign === LIKE ? null : now.assign,
     capacity: now.capacity,
     overflow_after_minutes: now.overflow_after_minutes,
+    first_response_minutes: now.first_response_minutes,
+    resolution_minutes: now.resolution_minutes,
     languages: now.languages.split(/[\s,]+/).filter(Boolean),
     hours: now.has_hours ? checkedHours(now.hours) : null,
   };

@@ -20,6 +20,7 @@ const DEFAULTS = {
   prechat: { enabled: false, fields: [] },
   offline: { enabled: false, text: '' },
   queue: { capacity: 5, assign: 'off', reassign_after_seconds: 60, close_after_minutes: 60,
+    first_response_minutes: 0, resolution_minutes: 0,
     show_position: true },
   rating: { enabled: true, question: null },
   retention: { deleted_days: 30 },

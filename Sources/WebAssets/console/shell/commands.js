@@ -13,17 +13,17 @@ import { Kind } from '../../shared/protocol.js';
 
 /** @param {import('./app.js').App} app */
 export function acts(app) {
-  const { pane, list, pages, inbox } = app;
+  const { pane, list, pages } = app;
   const { bulk } = list;
   /**
    * While conversations are selected, a command is about all of them.
    * @type {(many: () => void, one: () => void) => () => void}
    */
   const each = (many, one) => () => { if (bulk.isOpen) many(); else one(); };
-  /** @param {import('../inbox/inbox.js').View} name */
+  /** @param {import('../inbox/inbox.js').Tab} name */
   const view = (name) => () => {
     if (pages.current) location.hash = '';
-    inbox.show(name);
+    list.show(name);
   };
   /** @param {string} kind */
   const write = (kind) => () => {
@@ -118,6 +118,7 @@ function region({ list, pane, visitor, drawer }, step) {
  */
 function escape({ state, pane, list, root, drawer }) {
   if (!state.details.hidden) return state.toggle(false);
+  if (list.views.sheet.isOpen) return list.views.sheet.close();
   if (list.bulk.sheet.isOpen) return list.bulk.sheet.close();
   if (list.bulk.isOpen) return list.selection.clear();
   if (pane.sheet.isOpen) return pane.sheet.close();

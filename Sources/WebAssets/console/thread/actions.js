@@ -96,20 +96,22 @@ export class Actions {
   macro() {
     const { sheet } = this.#on;
     if (!this.#on.id()) return;
-    return chooseMacro(sheet, async (macro) => {
-      sheet.close();
-      const key = uuid();
-      await this.#act(async (id) => {
-        const { results: [result] } = await api.runMacro(macro.id, [id], key);
-        const { problem, actions_done: done } = result;
-        const answer = await api.one(id);
-        if (problem) {
-          const some = `Action ${done + 1} of “${macro.name}” was refused`;
-          this.notice = `${some}${done ? `, ${done} before it done` : ''}: ${problem.detail}`;
-        }
-        return answer;
-      }, `Running “${macro.name}”`);
-    });
+    return chooseMacro(sheet, (macro) => { sheet.close(); this.run(macro); });
+  }
+
+  /** @param {Macro} macro */
+  run(macro) {
+    const key = uuid();
+    return this.#act(async (id) => {
+      const { results: [result] } = await api.runMacro(macro.id, [id], key);
+      const { problem, actions_done: done } = result;
+      const answer = await api.one(id);
+      if (problem) {
+        const some = `Action ${done + 1} of “${macro.name}” was refused`;
+        this.notice = `${some}${done ? `, ${done} before it done` : ''}: ${problem.detail}`;
+      }
+      return answer;
+    }, `Running “${macro.name}”`);
   }
 
   /**

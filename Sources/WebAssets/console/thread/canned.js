@@ -1,15 +1,17 @@
-// Canned replies: a slash in an empty reply lists them, and the text after it filters. Fields in
-// double braces are filled with known values; Tab selects the next one without a value.
+// Canned replies and macros: a slash in an empty reply lists them, and the text after it filters.
+// Fields in double braces are filled with known values; Tab selects the next one without a value. A
+// macro runs at once.
 
 import { el, icon } from '../../shared/dom.js';
 import { api, statusOf } from '../shell/api.js';
 import { marked, Autocomplete } from './autocomplete.js';
+import { gist } from './macros.js';
 
 const SHOWN = 6;
 const FRESH = 60_000; // ms for which the list is not loaded again
 const FIELD = /\{\{\s*([\w.]+)\s*\}\}/g;
 
-/** @typedef {{shortcut: string, title: string, text: string}} Reply */
+/** @typedef {{shortcut: string, title: string, text: string, macro?: Macro}} Reply */
 /** @typedef {Record<string, string>} Values of fields by name, '' if not known */
 
 /**
@@ -45,7 +47,8 @@ export class Canned extends Autocomplete {
 
   /**
    * @param {{pick: (text: string) => void, values: () => Values,
-   *   active: (list: string, option: string) => void, write: (shortcut: string) => void}} on
+   *   active: (list: string, option: string) => void, write: (shortcut: string) => void,
+   *   run: (macro: Macro) => void}} on
    *   `write` opens the page where canned replies are written
    */
   constructor(on) {
@@ -63,19 +66,25 @@ export class Canned extends Autocomplete {
   }
 
   /** @param {Reply} reply */
-  take({ text }) { this.#on.pick(fill(text, this.#on.values())); }
+  take({ text, macro }) {
+    if (macro) this.#on.run(macro); else this.#on.pick(fill(text, this.#on.values()));
+  }
 
   async #load() {
     if (Date.now() - this.#loadedAt < FRESH) return;
     this.#loadedAt = Date.now();
     try {
-      this.#replies = (await api.replies()).flatMap(
+      const [replies, macros] = await Promise.all([api.replies(), this.#macros()]);
+      this.#replies = replies.flatMap(
         ({ object_type: type, shortcut, payload, alt_text: title }) => {
           const text = payload?.text;
           if (type !== 'text' || !shortcut || !text) return [];
           return [{ shortcut: shortcut.replace(/^\//, ''), title: title || text, text }];
         },
       );
+      this.#replies.push(...macros.map((macro) => ({
+        shortcut: macro.name.replace(/\s+/g, '-'), title: gist(macro.actions), text: '', macro,
+      })));
       this.#failed = '';
     } catch (error) {
       this.#loadedAt = 0;
@@ -84,6 +93,11 @@ export class Canned extends Autocomplete {
         : 'Canned replies could not be loaded.';
     }
     if (this.isOpen) this.draw();
+  }
+
+  /** None, if they could not be loaded: the replies are there without them. */
+  async #macros() {
+    try { return await api.macros(); } catch { return []; }
   }
 
   draw() {
@@ -99,7 +113,8 @@ export class Canned extends Autocomplete {
     ).sort(
       (a, b) => a.place - b.place || (a.reply.shortcut < b.reply.shortcut ? -1 : 1)
     ).slice(0, SHOWN).map(({ reply }) => reply);
-    this.show(found, ({ shortcut, title }) => [
+    this.show(found, ({ shortcut, title, macro }) => [
+      ...macro ? [icon('bolt', 'small')] : [],
       el('code', {}, '/', ...marked(shortcut, shortcut.toLowerCase().indexOf(query), query.length)),
       el('span.truncate', { dir: 'auto' }, title),
     ]);
@@ -127,6 +142,7 @@ export class Canned extends Autocomplete {
         ),
       ];
     }
+    if (reply.macro) return [el('p', { dir: 'auto' }, `Runs “${reply.macro.name}”: ${reply.title}`)];
     const values = this.#on.values();
     let open = 0;
     let filled = 0;

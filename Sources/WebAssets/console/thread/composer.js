@@ -77,7 +77,8 @@ export class Composer {
   /**
    * @param {{send: (body: string, kind: string, close: boolean) => boolean,
    *   typed: (text: string) => void, values: () => Record<string, string>,
-   *   settings: (shortcut: string) => void}} on `send` returns whether the text was taken
+   *   settings: (shortcut: string) => void, run: (macro: Macro) => void}} on
+   *   `send` returns whether the text was taken
    */
   constructor(on) {
     this.#on = on;
@@ -111,6 +112,7 @@ export class Composer {
       pick: (text) => this.#pick(text),
       values: on.values,
       write: on.settings,
+      run: (macro) => { this.#text.value = ''; this.#typed(); on.run(macro); },
       active,
     });
     this.names = new EmojiNames({

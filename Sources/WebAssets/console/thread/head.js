@@ -64,17 +64,18 @@ export class Head {
   }
 
   /**
-   * @param {{name: string, title: string, team: string, page: string, status: string | undefined,
-   *   assignee: Named | null | undefined, mine: boolean, viewers: Person[],
-   *   doing: string}} now `doing` is set if the visitor is not there
+   * @param {{name: string, title: string, team: string, page: string, due: string,
+   *   status: string | undefined, assignee: Named | null | undefined, mine: boolean,
+   *   viewers: Person[], doing: string}} now `doing` is set if the visitor is not there
    */
-  render({ name, title, team, page, status, assignee, mine, viewers, doing }) {
-    const sign = JSON.stringify([name, title, team, page, status, assignee, mine, viewers, doing]);
+  render({ name, title, team, page, due, status, assignee, mine, viewers, doing }) {
+    const sign = JSON.stringify(
+      [name, title, team, page, due, status, assignee, mine, viewers, doing]);
     if (sign === this.#sign) return;
     this.#sign = sign;
     this.name.textContent = name;
     this.title.render(title, !!status);
-    this.place.textContent = [team, page, doing].filter(Boolean).join(' · ');
+    this.place.textContent = [due, team, page, doing].filter(Boolean).join(' · ');
     this.place.title = this.place.textContent;
     this.place.hidden = !this.place.textContent;
     this.chip.textContent = status === 'closed'

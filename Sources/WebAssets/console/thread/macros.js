@@ -11,7 +11,8 @@ const WORDS = {
   note: () => 'add a note',
   add_tags: ({ tags }) => `tag ${(tags ?? []).join(', ')}`,
   remove_tags: ({ tags }) => `remove ${(tags ?? []).join(', ')}`,
-  assign: ({ to }) => (to === 'me' ? 'assign to you'
+  assign: ({ to, to_team: team }) => (to === 'me' ? 'assign to you'
+    : team ? 'assign to a team'
     : to === 'queue' ? 'return to the queue' : 'assign to a colleague'),
   close: () => 'close',
   reopen: () => 'reopen',

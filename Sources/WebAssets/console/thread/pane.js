@@ -6,6 +6,7 @@ import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
 import { Actions } from './actions.js';
 import { bubbleText, extra } from './cards.js';
 import { Composer } from './composer.js';
+import { dueWords } from '../inbox/due.js';
 import { Head } from './head.js';
 import { doing } from '../inbox/activity.js';
 import { nameOf, pathOf } from '../inbox/inbox.js';
@@ -119,6 +120,7 @@ export class Pane {
       send: (body, kind, close) => this.#send(body, kind, close),
       typed: (text) => this.talk?.typing.type(text),
       settings: on.settings,
+      run: (macro) => { this.actions.run(macro); },
       values: () => ({
         'visitor.name': this.row?.visitor?.name ?? '',
         'visitor.email': on.visitor.detail?.visitor?.email ?? '',
@@ -321,6 +323,7 @@ export class Pane {
       assignee,
       mine: assignee?.id === this.#on.me().id,
       viewers: [...this.#viewers().values()],
+      due: dueWords(this.#row),
       doing: doing(this.#row, this.#on.presence.of(this.id).online),
     });
     this.composer.root.hidden = status === 'closed';

@@ -66,12 +66,10 @@ const byLoad = (a, b) => Number(b.online ?? 0) - Number(a.online ?? 0)
 /**
  * @param {Sheet} sheet
  * @param {{me: Person, assignee: Named | null | undefined, team: Named | null | undefined,
- *   viewers: Set<string>, withoutTeams?: boolean}} now
+ *   viewers: Set<string>}} now
  * @param {(to: Receiver, name: string, reason: string) => void} done
  */
-export async function transfer(
-  sheet, { me, assignee, team: own, viewers, withoutTeams }, done,
-) {
+export async function transfer(sheet, { me, assignee, team: own, viewers }, done) {
   const people = el('div.people', { role: 'radiogroup', 'aria-label': 'Transfer to' });
   const queue = assignee ? [option({}, own ? `Queue of ${own.name}` : 'Queue',
     own ? 'next available member' : 'next available operator')] : [];
@@ -95,7 +93,7 @@ export async function transfer(
   let teams;
   try {
     const [members, all] = await Promise.all([api.members(), api.teams()]);
-    teams = withoutTeams ? [] : all.filter(({ id }) => id !== own?.id);
+    teams = all.filter(({ id }) => id !== own?.id);
     team = members.filter((member) => (
       !member.disabled && member.id !== assignee?.id && (assignee || member.id !== me.id)
     )).sort(byLoad);

@@ -1,0 +1,178 @@
+// The saved views: their row below the tabs, with the number of conversations in each, and the
+// sheets that save, rename and delete them. The gateway counts.
+
+import { el, icon, reconcile } from '../../shared/dom.js';
+import { api, reasonOf, statusOf } from '../shell/api.js';
+import { find } from '../shell/element.js';
+import { buttons, Sheet } from '../thread/sheet.js';
+import { short } from './row.js';
+
+const COUNT_EVERY = 3000; // ms between two requests of the counts
+const COUNT_MAX = 1000; // the gateway counts no further
+
+/** @param {number} count */
+const counted = (count) => (count < COUNT_MAX ? short(count) : `${short(COUNT_MAX)}+`);
+
+export class Views {
+  /**
+   * Those of the workspace and the operator's own, by name.
+   * @type {View[]}
+   */
+  all = [];
+  /** The id of the view that is shown, or ''. */
+  current = '';
+  #on;
+  #timer = 0;
+  #isStale = false;
+  /** False after an older gateway has answered. */
+  #isSupported = true;
+
+  /** @param {{open: (view: View | null) => void, changed: () => void}} on */
+  constructor(on) {
+    this.#on = on;
+    this.root = el('nav.views', { 'aria-label': 'Saved views', hidden: true });
+    this.sheet = new Sheet();
+    this.#problem = el('p.error', { role: 'alert', hidden: true });
+  }
+
+  #problem;
+
+  get view() { return this.all.find(({ id }) => id === this.current); }
+
+  render() {
+    this.root.hidden = !this.all.length;
+    reconcile(
+      this.root,
+      this.all.map(({ id, name, count, is_shared: isShared }) => (
+        { key: id, name, count, isShared, on: id === this.current })),
+      (model) => el(
+        'button',
+        {
+          type: 'button',
+          'aria-current': model.on ? 'page' : null,
+          title: model.isShared ? model.name : `${model.name} (only you)`,
+          click: () => this.show(model.on ? '' : model.key),
+        },
+        !model.isShared && icon('person', 'small'),
+        el('span.truncate', { dir: 'auto' }, model.name),
+        el('span.number', {}, counted(model.count)),
+      ),
+    );
+  }
+
+  /** @param {string} id '' for none */
+  show(id) {
+    this.current = id;
+    this.#on.open(this.view ?? null);
+  }
+
+  /** Requests the views and their counts: at once, then at most every three seconds. */
+  touch() {
+    this.#isStale = true;
+    if (this.#timer || !this.#isSupported) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = 0;
+      if (this.#isStale) this.touch();
+    }, COUNT_EVERY);
+    this.#load();
+  }
+
+  async #load() {
+    this.#isStale = false;
+    try {
+      this.#take(await api.views());
+    } catch (error) {
+      if (statusOf(error) === 404) this.#isSupported = false;
+      else this.#isStale = true;
+    }
+    this.#on.changed();
+  }
+
+  /**
+   * A colleague may have changed or deleted the view that is shown.
+   * @param {View[]} all
+   */
+  #take(all) {
+    const before = this.view;
+    this.all = all;
+    const { view } = this;
+    if (before && JSON.stringify(before.filters) !== JSON.stringify(view?.filters)) {
+      this.show(view ? view.id : '');
+    }
+  }
+
+  // MARK: sheets
+
+  /**
+   * Saves filters as a new view, or the name of a view.
+   * @param {Filters} filters
+   * @param {View=} view
+   */
+  edit(filters, view) {
+    const name = el('input.input', {
+      id: 'view-name', maxlength: 100, required: true, dir: 'auto', autocomplete: 'off',
+      value: view?.name ?? '',
+    });
+    const isShared = el('input', { type: 'checkbox', checked: view?.is_shared });
+    this.#open(view ? 'Rename this view' : 'Save as a view', view ? 'Save' : 'Save view', [
+      el('label.label', { for: 'view-name' }, 'Name'),
+      name,
+      el('label.check', {}, isShared, el('span', {}, 'Shared with all operators')),
+    ], async () => {
+      const body = { name: name.value, is_shared: isShared.checked };
+      const answer = view ? await api.changeView(view.id, body)
+        : await api.addView({ ...body, filters });
+      this.#put(answer.view);
+    });
+  }
+
+  /** @param {Filters} filters */
+  async update(filters) {
+    const { view } = this;
+    if (!view) return;
+    this.#put((await api.changeView(view.id, { filters })).view);
+  }
+
+  remove() {
+    const { view } = this;
+    if (!view) return;
+    const words = view.is_shared ? 'All operators lose it. Its conversations remain.'
+      : 'Its conversations remain.';
+    this.#open(`Delete “${view.name}”`, 'Delete view', [el('p.meta', {}, words)], async () => {
+      await api.removeView(view.id);
+      this.all = this.all.filter(({ id }) => id !== view.id);
+      this.show('');
+    });
+  }
+
+  /**
+   * @param {string} title
+   * @param {string} words of the button
+   * @param {Element[]} parts
+   * @param {() => Promise<void>} act
+   */
+  #open(title, words, parts, act) {
+    this.#problem.hidden = true;
+    const end = buttons(words, () => this.sheet.close());
+    this.sheet.open(title, [...parts, this.#problem, end], async () => {
+      const submit = find(end, '[type=submit]', HTMLButtonElement);
+      if (submit) submit.disabled = true;
+      try {
+        await act();
+        this.sheet.close();
+      } catch (error) {
+        this.#problem.hidden = false;
+        this.#problem.textContent = reasonOf(error, 'The server is not responding. Try again.');
+        if (submit) submit.disabled = false;
+      }
+      this.#on.changed();
+    });
+  }
+
+  /** @param {View} view */
+  #put(view) {
+    this.all = [...this.all.filter(({ id }) => id !== view.id), view]
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.show(view.id);
+  }
+}
