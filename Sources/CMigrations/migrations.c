@@ -148,26 +148,33 @@ static const unsigned char teams[] = {
 static const unsigned char macros[] = {
 #embed "sql/20270305_macros.sql"
 };
-static const unsigned char rules_by_column[] = {
-#embed "sql/20270330_rules_by_column.sql"
-};
-static const unsigned char analytics_groups[] = {
-#embed "sql/20270320_analytics_groups.sql"
-static const unsigned char web_push[] = {
-#embed "sql/20270325_web_push.sql"
+
 static const unsigned char saved_views[] = {
 #embed "sql/20270310_saved_views.sql"
 };
+
 static const unsigned char targets[] = {
 #embed "sql/20270311_targets.sql"
 };
 
-static const unsigned char count_by_sets[] = {
-#embed "sql/20270120_count_by_sets.sql"
-};
-
 static const unsigned char watch_visitors[] = {
 #embed "sql/20270315_watch_visitors.sql"
+};
+
+static const unsigned char analytics_groups[] = {
+#embed "sql/20270320_analytics_groups.sql"
+};
+
+static const unsigned char web_push[] = {
+#embed "sql/20270325_web_push.sql"
+};
+
+static const unsigned char rules_by_column[] = {
+#embed "sql/20270330_rules_by_column.sql"
+};
+
+static const unsigned char count_by_sets[] = {
+#embed "sql/20270120_count_by_sets.sql"
 };
 
 static const unsigned char seal_secrets[] = {
@@ -215,12 +222,12 @@ static const chirrup_migration table[] = {
   {"20270220_close_resting", close_resting, sizeof close_resting},
   {"20270301_teams", teams, sizeof teams},
   {"20270305_macros", macros, sizeof macros},
-  {"20270315_watch_visitors", watch_visitors, sizeof watch_visitors},
-  {"20270330_rules_by_column", rules_by_column, sizeof rules_by_column},
-  {"20270320_analytics_groups", analytics_groups, sizeof analytics_groups},
-  {"20270325_web_push", web_push, sizeof web_push},
   {"20270310_saved_views", saved_views, sizeof saved_views},
   {"20270311_targets", targets, sizeof targets},
+  {"20270315_watch_visitors", watch_visitors, sizeof watch_visitors},
+  {"20270320_analytics_groups", analytics_groups, sizeof analytics_groups},
+  {"20270325_web_push", web_push, sizeof web_push},
+  {"20270330_rules_by_column", rules_by_column, sizeof rules_by_column},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

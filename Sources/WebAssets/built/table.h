@@ -109,159 +109,168 @@ static const unsigned char brotli_11[] = {
 #embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-forms-4b6a6bbcf3.js"
+#embed "widget-forms-62c3251efd.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-forms-4b6a6bbcf3.js.gz"
+#embed "widget-forms-62c3251efd.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-forms-4b6a6bbcf3.js.br"
+#embed "widget-forms-62c3251efd.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-5135344270.js"
+#embed "widget-app-14081696d5.js"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-5135344270.js.gz"
+#embed "widget-app-14081696d5.js.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-5135344270.js.br"
+#embed "widget-app-14081696d5.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget.js"
+#embed "widget-watch-7c9d7031cd.js"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget.js.gz"
+#embed "widget-watch-7c9d7031cd.js.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget.js.br"
+#embed "widget-watch-7c9d7031cd.js.br"
 };
 static const unsigned char plain_15[] = {
-#embed "widget.d.ts"
+#embed "widget.js"
 };
 static const unsigned char gzip_15[] = {
-#embed "widget.d.ts.gz"
+#embed "widget.js.gz"
 };
 static const unsigned char brotli_15[] = {
-#embed "widget.d.ts.br"
+#embed "widget.js.br"
 };
 static const unsigned char plain_16[] = {
-#embed "preview-0ea8eafd7b.css"
+#embed "widget.d.ts"
 };
 static const unsigned char gzip_16[] = {
-#embed "preview-0ea8eafd7b.css.gz"
+#embed "widget.d.ts.gz"
 };
 static const unsigned char brotli_16[] = {
-#embed "preview-0ea8eafd7b.css.br"
+#embed "widget.d.ts.br"
 };
 static const unsigned char plain_17[] = {
-#embed "console-f059e5379a.css"
+#embed "preview-0ea8eafd7b.css"
 };
 static const unsigned char gzip_17[] = {
-#embed "console-f059e5379a.css.gz"
+#embed "preview-0ea8eafd7b.css.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "console-f059e5379a.css.br"
+#embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_18[] = {
-#embed "icon-192-799c892582.png"
+#embed "console-e28caac6ff.css"
+};
+static const unsigned char gzip_18[] = {
+#embed "console-e28caac6ff.css.gz"
+};
+static const unsigned char brotli_18[] = {
+#embed "console-e28caac6ff.css.br"
 };
 static const unsigned char plain_19[] = {
-#embed "icon-512-c25581b192.png"
+#embed "icon-192-799c892582.png"
 };
 static const unsigned char plain_20[] = {
-#embed "icon-maskable-db59bac642.png"
+#embed "icon-512-c25581b192.png"
 };
 static const unsigned char plain_21[] = {
-#embed "console.webmanifest"
-};
-static const unsigned char gzip_21[] = {
-#embed "console.webmanifest.gz"
-};
-static const unsigned char brotli_21[] = {
-#embed "console.webmanifest.br"
+#embed "icon-maskable-db59bac642.png"
 };
 static const unsigned char plain_22[] = {
-#embed "console-worker.js"
+#embed "console.webmanifest"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-worker.js.gz"
+#embed "console.webmanifest.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-worker.js.br"
+#embed "console.webmanifest.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-pages-7bd6ae3056.js"
+#embed "console-worker.js"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-pages-7bd6ae3056.js.gz"
+#embed "console-worker.js.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-pages-7bd6ae3056.js.br"
+#embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-e1b1440ad8.js"
+#embed "console-pages-8cc5e98910.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-e1b1440ad8.js.gz"
+#embed "console-pages-8cc5e98910.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-e1b1440ad8.js.br"
+#embed "console-pages-8cc5e98910.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console.html"
+#embed "console-df03edd55f.js"
+};
+static const unsigned char gzip_25[] = {
+#embed "console-df03edd55f.js.gz"
+};
+static const unsigned char brotli_25[] = {
+#embed "console-df03edd55f.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "setup-1017d3bd21.css"
-};
-static const unsigned char gzip_26[] = {
-#embed "setup-1017d3bd21.css.gz"
-};
-static const unsigned char brotli_26[] = {
-#embed "setup-1017d3bd21.css.br"
+#embed "console.html"
 };
 static const unsigned char plain_27[] = {
-#embed "setup-b54ca7e139.js"
+#embed "setup-1017d3bd21.css"
 };
 static const unsigned char gzip_27[] = {
-#embed "setup-b54ca7e139.js.gz"
+#embed "setup-1017d3bd21.css.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "setup-b54ca7e139.js.br"
+#embed "setup-1017d3bd21.css.br"
 };
 static const unsigned char plain_28[] = {
-#embed "setup.html"
+#embed "setup-7bc2cdbb3b.js"
+};
+static const unsigned char gzip_28[] = {
+#embed "setup-7bc2cdbb3b.js.gz"
+};
+static const unsigned char brotli_28[] = {
+#embed "setup-7bc2cdbb3b.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "reference-ed4c6bbd2e.css"
-};
-static const unsigned char gzip_29[] = {
-#embed "reference-ed4c6bbd2e.css.gz"
-};
-static const unsigned char brotli_29[] = {
-#embed "reference-ed4c6bbd2e.css.br"
+#embed "setup.html"
 };
 static const unsigned char plain_30[] = {
-#embed "reference-3792b1f6dc.js"
+#embed "reference-ed4c6bbd2e.css"
 };
 static const unsigned char gzip_30[] = {
-#embed "reference-3792b1f6dc.js.gz"
+#embed "reference-ed4c6bbd2e.css.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "reference-3792b1f6dc.js.br"
+#embed "reference-ed4c6bbd2e.css.br"
 };
 static const unsigned char plain_31[] = {
-#embed "api.html"
+#embed "reference-38e0c35b6a.js"
+};
+static const unsigned char gzip_31[] = {
+#embed "reference-38e0c35b6a.js.gz"
+};
+static const unsigned char brotli_31[] = {
+#embed "reference-38e0c35b6a.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "demo-2d3ac51962.css"
-};
-static const unsigned char gzip_32[] = {
-#embed "demo-2d3ac51962.css.gz"
-};
-static const unsigned char brotli_32[] = {
-#embed "demo-2d3ac51962.css.br"
+#embed "api.html"
 };
 static const unsigned char plain_33[] = {
+#embed "demo-2d3ac51962.css"
+};
+static const unsigned char gzip_33[] = {
+#embed "demo-2d3ac51962.css.gz"
+};
+static const unsigned char brotli_33[] = {
+#embed "demo-2d3ac51962.css.br"
+};
+static const unsigned char plain_34[] = {
 #embed "demo.html"
 };
 
@@ -314,92 +323,96 @@ static const chirrup_asset assets[] = {
      "/assets/qr-code.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-forms-4b6a6bbcf3.js",
+    {"/assets/widget-forms-62c3251efd.js",
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-5135344270.js",
+    {"/assets/widget-app-14081696d5.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
+    {"/assets/widget-watch-7c9d7031cd.js",
+     "/assets/widget-watch.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
     {"/widget.js",
      "/widget.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
+     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
     {"/widget.d.ts",
      "/widget.d.ts",
      "text/plain; charset=utf-8",
-     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
     {"/assets/preview-0ea8eafd7b.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
-     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
-    {"/assets/console-f059e5379a.css",
+     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+    {"/assets/console-e28caac6ff.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
-     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
     {"/assets/icon-192-799c892582.png",
      "/assets/icon-192.png",
      "image/png",
-     FORM(plain_18), NONE, NONE},
+     FORM(plain_19), NONE, NONE},
     {"/assets/icon-512-c25581b192.png",
      "/assets/icon-512.png",
      "image/png",
-     FORM(plain_19), NONE, NONE},
+     FORM(plain_20), NONE, NONE},
     {"/assets/icon-maskable-db59bac642.png",
      "/assets/icon-maskable.png",
      "image/png",
-     FORM(plain_20), NONE, NONE},
+     FORM(plain_21), NONE, NONE},
     {"/console.webmanifest",
      "/console.webmanifest",
      "application/manifest+json",
-     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
+     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
     {"/console-worker.js",
      "/console-worker.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-pages-7bd6ae3056.js",
+     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
+    {"/assets/console-pages-8cc5e98910.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-e1b1440ad8.js",
+     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
+    {"/assets/console-df03edd55f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
+     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
-     FORM(plain_25), NONE, NONE},
+     FORM(plain_26), NONE, NONE},
     {"/assets/setup-1017d3bd21.css",
      "/assets/setup.css",
      "text/css; charset=utf-8",
-     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/setup-b54ca7e139.js",
+     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
+    {"/assets/setup-7bc2cdbb3b.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
+     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
     {"/setup",
      "/setup",
      "text/html; charset=utf-8",
-     FORM(plain_28), NONE, NONE},
+     FORM(plain_29), NONE, NONE},
     {"/assets/reference-ed4c6bbd2e.css",
      "/assets/reference.css",
      "text/css; charset=utf-8",
-     FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/reference-3792b1f6dc.js",
+     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
+    {"/assets/reference-38e0c35b6a.js",
      "/assets/reference.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
+     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
     {"/api",
      "/api",
      "text/html; charset=utf-8",
-     FORM(plain_31), NONE, NONE},
+     FORM(plain_32), NONE, NONE},
     {"/assets/demo-2d3ac51962.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
+     FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_33), NONE, NONE},
+     FORM(plain_34), NONE, NONE},
 };
