@@ -177,7 +177,8 @@ extension API {
   private static let areas: [(path: String, title: String)] = [
     ("admin/live-chat", "Conversations"), ("admin/visitors", "Visitors"),
     ("admin/macros", "Macros"), ("admin/views", "Saved views"),
-    ("admin/live-chat/visitors", "Visitors"), ("admin/proactive-messages", "Proactive messages"),
+    ("admin/live-chat/visitors", "Visitors on the site"),
+    ("admin/proactive-messages", "Proactive messages"),
     ("admin/reply-objects", "Canned replies"),
     ("admin/intents", "Intents"), ("admin/rich-menus", "Menus"), ("admin/tags", "Tags"),
     ("admin/teams", "Teams"),

@@ -289,6 +289,7 @@ enum MemberTexts {
     position | The place in the order, or the side of the page. | 1
     prechat | The form before the chat. |
     preview | The last message; in settings: operators see what is typed. | Order 20418 left
+    proactive | The proactive message to which the visitor replies: a conversation begins with it. |
     proactive_message | The message. |
     proactive_messages | The messages. |
     provider | The name of the other system. | line
@@ -341,6 +342,7 @@ enum MemberTexts {
     sessions | The conversations, or their number. | 7
     settings | The settings. |
     shortcut | Operators type / and this word. | hours
+    show | The proactive message that the page is about to show. |
     show_position | Visitors see their position in the queue. | true
     shown | How often browsers have shown it. | 120
     signature | In base64url. |
@@ -432,6 +434,12 @@ enum MemberTexts {
     ListedRatings.ratings | The ratings. |
     Settings.name | The name. | Tidewater Cycles
     Settings.title | The first line. | Hello
+    PresentVisitor.page | The address without its query. | https://www.example.com/cart
+    PresentVisitorWithTrail.page | The address without its query. | https://www.example.com/cart
+    BeaconAnswer.sender | The name above the message. | Mika
+    NewProactiveMessage.seconds | Seconds on the page. | 30
+    ProactiveConditions.seconds | Seconds on the page. | 30
+    ProactiveMessagePatch.seconds | Seconds on the page. | 30
     Settings.page | The beginning of a path; empty: any. | /billing
     Settings.language | A language tag; empty: any. | de
     WidgetConfig.title | The first line. | Hello

@@ -36,8 +36,7 @@ extension Schema {
       "watcher": string(BeaconLimits.secretBytes).described(
         "The secret of the browser's beacons (POST /widget/visit): operators then see the visitor "
           + "among those on the site."),
-      "proactive": id.described(
-        "The proactive message to which the visitor replies: a conversation begins with it."),
+      "proactive": id,
     ]
   ).named("VisitorTokenRequest")
   static let visitorToken = object(

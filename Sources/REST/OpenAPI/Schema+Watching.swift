@@ -27,8 +27,7 @@ extension Schema {
           "visits": int(1...BeaconLimits.visitsMax), "referrer": shortText,
           "campaign": shortText,
         ]),
-      "show": id.described("The proactive message that the page is about to show."),
-      "page": bool,
+      "show": id, "page": bool,
     ]
   ).named("Beacon")
   static let beaconAnswer = object(
