@@ -220,7 +220,8 @@ let package = Package(
     suite(
       "RESTTests",
       [
-        "REST", "DomainFixtures", "Conversations", "Automation", "OpenID", "WebPush", "Webhooks", "Directory",
+        "REST", "DomainFixtures", "Conversations", "Automation", "OpenID", "WebPush", "Webhooks",
+        "Directory",
         "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
         "Primitives",
       ]),

@@ -76,8 +76,8 @@ public enum OperatorSession {
     ) { !$0.isEmpty }
   }
 
-  /// Condition: a login is in force. It has not expired, and the account is not disabled and has the
-  /// password of that time. That the account is still a member is the statement's own join.
+  /// Condition: a login is in force. It has not expired, and the account is not disabled and has
+  /// the password of that time. That the account is still a member is the statement's own join.
   ///
   /// - Parameters:
   ///   - s: the alias of a row of `operator_sessions`.

@@ -185,7 +185,8 @@ public enum Gateway {
     worker.join()
   }
 
-  /// Descriptors besides those of clients: PostgreSQL, webhooks, push services and the log; `ExpensiveReaders`;
+  /// Descriptors besides those of clients: PostgreSQL, webhooks, push services and the log;
+  /// `ExpensiveReaders`;
   /// the sockets of `admin_listen`; and each loop's epoll, mailbox, listeners and connections to
   /// PostgreSQL.
   public static func ownDescriptors(_ settings: Settings) -> Int {

@@ -80,12 +80,7 @@ final class GatewayContext: Sendable {
         timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
         schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
-    push = try PushWorker(
-      PushOptions(
-        databaseURL: options.databaseURL, addressGuard: apiOptions.webhookGuard, secrets: secrets,
-        contact: settings.publicURL, timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
-        schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
-        report: { logger.warning("\($0)") }))
+    push = try GatewayContext.push(options, secrets, apiOptions.webhookGuard)
     peers = Peers(options, keys: secrets.keyIDs)
     connections = PeerConnections(local: services, peers: peers)
     apiOptions.connections = connections
@@ -120,6 +115,18 @@ final class GatewayContext: Sendable {
     metrics = MetricsRegistry(loopCount: loopCount)
     (service, version) = (options.service, options.version)
     self.logger = logger
+  }
+
+  private static func push(
+    _ options: GatewayOptions, _ secrets: SecretBox, _ addressGuard: AddressGuard
+  ) throws(Errno) -> PushWorker {
+    let (settings, logger) = (options.settings, options.logger)
+    return try PushWorker(
+      PushOptions(
+        databaseURL: options.databaseURL, addressGuard: addressGuard, secrets: secrets,
+        contact: settings.publicURL, timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
+        schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
+        report: { logger.warning("\($0)") }))
   }
 
   private static func use(_ settings: Settings, in options: inout APIOptions) {

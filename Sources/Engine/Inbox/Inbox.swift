@@ -206,8 +206,8 @@ public struct Inbox {
     return departures.filter { gone in !here.contains { $0 == gone } }
   }
 
-  /// The operators of whom a visible console was hidden or has stopped watching since the last call,
-  /// and who see none on another connection of this loop.
+  /// The operators of whom a visible console was hidden or has stopped watching since the last
+  /// call, and who see none on another connection of this loop.
   public mutating func takeHidden(
     _ connections: borrowing ConnectionTable
   ) -> [(workspace: Identifier, operator: Identifier)] {

@@ -185,7 +185,8 @@ struct PathParameters: Sendable, Equatable {
 
 extension API {
   static let routes: [Route] =
-    widgetRoutes + loginRoutes + pushRoutes + conversationRoutes + queueRoutes + actionRoutes + analyticsRoutes
+    widgetRoutes + loginRoutes + pushRoutes + conversationRoutes + queueRoutes + actionRoutes
+    + analyticsRoutes
     + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes
     + visitorRoutes + watchingRoutes + webhookRoutes + [
       Route(
