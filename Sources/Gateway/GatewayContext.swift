@@ -92,7 +92,6 @@ final class GatewayContext: Sendable {
         metadata: Dictionary(
           event.fields.map { ($0.name, .string($0.value)) }, uniquingKeysWith: { old, _ in old }))
     }
-    // The first request should not pay for it.
     API.prepare()
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
     let botJob = BotJob(

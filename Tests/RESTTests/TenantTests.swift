@@ -27,6 +27,8 @@ import Tokens
     "POST /api/v1/admin/macros/{id}/run": #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
     "POST /api/v1/admin/views": #"{"name":"x","filters":{}}"#,
     "POST /api/v1/auth/password": #"{"current":"x","new":"long enough"}"#,
+    "PUT /api/v1/auth/push":
+      #"{"endpoint":"https://push.example.net/x","keys":{"p256dh":"x","auth":"x"}}"#,
     "POST /api/v1/auth/second-factor/app": #"{"current":"x"}"#,
     "POST /api/v1/auth/second-factor/app/confirm": #"{"code":"000000"}"#,
     "POST /api/v1/auth/second-factor/recovery-codes": #"{"current":"x"}"#,
