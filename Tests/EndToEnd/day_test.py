@@ -381,8 +381,8 @@ class DayRun(DayViews):
         self.pictures(jana.page, "day-offline-form-jana")
         self.accessible(jana.page, "the form outside hours, on a phone")
         panel.get_by_role("button", name=DE["leave"]).tap()
-        jana.committed()
         expect(jana.own.locator(".bubble")).to_have_text("Der Helm ist da. Danke.")
+        jana.committed()
         self.pictures(jana.page, "day-left-jana")
         page = self.mara.page
         page.locator(".tabs button", has_text="Waiting").click()

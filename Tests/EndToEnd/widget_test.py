@@ -271,6 +271,7 @@ class WidgetRun(Run):
         widget.page.unroute("**/widget/profile")
         self.watch.expected = re.compile(r"$^")
         panel.get_by_role("button", name=EN["leave"]).click()
+        expect(widget.own.locator(".bubble")).to_have_text("The hose of my brake is too short.")
         widget.committed()
         kept = self.sql("SELECT count(*) FROM chats WHERE content = 'The hose of my brake is too short.'")
         self.promise("outside hours the visitor leaves a message; a failed request is shown and repeated", kept == "1")

@@ -114,7 +114,6 @@ function mark(model) {
 }
 
 const number = new Intl.NumberFormat();
-const dayMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
 /**
  * A count, in thousands from 100,000 on.
@@ -125,14 +124,29 @@ export const short = (count) => (
 );
 
 /**
- * A waiting time: 4:05, or hours.
+ * A waiting time: 4:05, hours, or days.
  * @param {number} seconds
  */
-export const duration = (seconds) => (
-  seconds < 3600
-    ? `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
-    : `${Math.floor(seconds / 3600)}\u00a0h`
-);
+export function duration(seconds) {
+  if (seconds < 3600) {
+    return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+  }
+  const hours = Math.floor(seconds / 3600);
+  return hours < 48 ? `${hours}\u00a0h` : `${number.format(Math.floor(hours / 24))}\u00a0d`;
+}
+
+/**
+ * A day, with its year unless that is the present one.
+ * @param {string} at
+ * @param {'short' | 'long'=} month
+ */
+export function dayOf(at, month = 'short') {
+  const date = new Date(at);
+  const isOfThisYear = date.getFullYear() === new Date().getFullYear();
+  return date.toLocaleDateString(undefined, {
+    day: 'numeric', month, ...(!isOfThisYear && { year: 'numeric' }),
+  });
+}
 
 /**
  * The time since then in minutes or hours, or the date.
@@ -144,5 +158,5 @@ export function ago(at) {
   if (minutes < 60) return `${minutes}\u00a0min`;
   return minutes < 1440
     ? `${Math.floor(minutes / 60)}\u00a0h`
-    : dayMonth.format(new Date(at));
+    : dayOf(at);
 }

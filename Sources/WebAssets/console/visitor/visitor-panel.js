@@ -7,6 +7,7 @@ import { api, reasonOf, statusOf } from '../shell/api.js';
 import { focusOn } from '../shell/element.js';
 import { facts } from './facts.js';
 import { faceOf, nameOf } from '../inbox/inbox.js';
+import { dayOf } from '../inbox/row.js';
 import { stars } from './stars.js';
 import { VisitorData } from './visitor-data.js';
 
@@ -14,8 +15,6 @@ const EARLIER = 6; // earlier conversations
 const ATTRIBUTES_MAX = 32;
 /** @type {Record<string, string>} */
 const STATUSES = { waiting: 'Waiting', active: 'Open', closed: 'Closed' };
-const dayMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
-const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'long' });
 
 /** @type {Record<string, string>} */
 const FOLLOWS = {
@@ -208,7 +207,7 @@ export class VisitorPanel {
       {},
       el('h3', {}, 'Conversation'),
       list([
-        ['Started', `${day.format(new Date(row.created_at))}, ${time(row.created_at)}`],
+        ['Started', `${dayOf(row.created_at, 'long')}, ${time(row.created_at)}`],
         ['Status', STATUSES[row.status] ?? row.status],
         ['Operator', row.assignee?.name ?? 'Unassigned'],
         ['Entries', String(head || row.last_seq)],
@@ -240,7 +239,7 @@ export class VisitorPanel {
             'span.meta',
             {},
             [
-              dayMonth.format(new Date(row.created_at)),
+              dayOf(row.created_at),
               row.assignee?.name,
               row.status !== 'closed' && 'open',
             ].filter(Boolean).join(', '),
