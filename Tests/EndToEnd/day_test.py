@@ -82,7 +82,8 @@ class DayRun(DayViews):
         """The shop's pages of a language, on an origin of their own."""
         server = foreign_server(
             f"<!doctype html><html lang={language}><meta charset=utf-8>"
-            "<meta name=viewport content='width=device-width'><title>Tidewater Cycles</title><link rel=icon href=data:,>"
+            "<meta name=viewport content='width=device-width'><title>Tidewater Cycles</title>"
+            "<link rel=icon href=data:,>"
             "<style>body { margin: 40px; font: 16px/1.6 sans-serif; background: #f4f1ea; color: #222 }</style>"
             "<h1>Brakes that stop a loaded cargo bike</h1><p><a href='#parts'>Parts</a> <a href='#about'>About</a></p>"
             f"{snippet}", POLICY)

@@ -25,9 +25,10 @@ CONTENTS = [
     f"SELECT to_jsonb(c) FROM chats c JOIN chat_sessions s ON s.id = c.session_id WHERE {OF_CHATWOOT}"
     " ORDER BY c.session_id, c.seq",
     f"SELECT to_jsonb(s) - 'updated_at' FROM chat_sessions s WHERE {OF_CHATWOOT} ORDER BY id",
-    f"SELECT to_jsonb(v) FROM visitors v WHERE id IN (SELECT user_id FROM chat_sessions s WHERE {OF_CHATWOOT}) ORDER BY id",
-    f"SELECT to_jsonb(m) - 'updated_at' FROM read_marks m JOIN chat_sessions s ON s.id = m.session_id WHERE {OF_CHATWOOT}"
-    " ORDER BY m.session_id, m.person_id",
+    f"SELECT to_jsonb(v) FROM visitors v WHERE id IN (SELECT user_id FROM chat_sessions s WHERE {OF_CHATWOOT})"
+    " ORDER BY id",
+    "SELECT to_jsonb(m) - 'updated_at' FROM read_marks m JOIN chat_sessions s ON s.id = m.session_id"
+    f" WHERE {OF_CHATWOOT} ORDER BY m.session_id, m.person_id",
     f"SELECT to_jsonb(t) - 'created_at' FROM session_tags t JOIN chat_sessions s ON s.id = t.session_id"
     f" WHERE {OF_CHATWOOT} ORDER BY t.session_id, t.tag",
     "SELECT to_jsonb(r) FROM csat_responses r ORDER BY session_id",
