@@ -9,7 +9,8 @@ import Testing
 /// Targets of conversations: when they are due in business hours, and which were missed.
 @Suite struct TargetTests {
   private static let weekdays =
-    #""days":["# + (1...5).map { #"{"day":\#($0),"from":"09:00","to":"17:00"}"# }
+    #""days":["#
+    + (1...5).map { #"{"day":\#($0),"from":"09:00","to":"17:00"}"# }
     .joined(separator: ",") + "]"
 
   private func due(_ hours: String, _ since: String, _ minutes: Int64) async throws -> String? {
@@ -183,8 +184,9 @@ import Testing
     #expect(try await place.database.ask(Teams.change(team, change, by: place.actor)) == .done)
     #expect(try await compute(place) == [session])
     #expect(try await row(session, in: place).dueAt == nil)
-    #expect(try await place.database.ask(Targets.workspaces(after: .zero, limit: 100_000))
-      .contains(place.id))
+    #expect(
+      try await place.database.ask(Targets.workspaces(after: .zero, limit: 100_000))
+        .contains(place.id))
   }
 
   @Test("the list finds conversations whose target is due within a time, and so does a view")

@@ -104,7 +104,8 @@ import Testing
       (
         .queue,
         #"{"capacity":2,"assign":"least_busy","reassign_after_seconds":5,"#
-          + #""close_after_minutes":0,"show_position":false}"#
+          + #""close_after_minutes":0,"show_position":false,"#
+          + #""first_response_minutes":15,"resolution_minutes":480}"#
       ),
       (.rating, #"{"enabled":false,"question":"How was it?"}"#),
     ]

@@ -315,7 +315,8 @@ import Testing
       Set(marked) == [
         "GET \(admin)/live-chat/visitors",
         "GET \(admin)/live-chat/conversations", "GET \(admin)/live-chat/deleted-conversations",
-        "GET \(admin)/views", "GET \(admin)/live-chat/messages/search", "GET \(admin)/live-chat/export",
+        "GET \(admin)/views", "GET \(admin)/live-chat/messages/search",
+        "GET \(admin)/live-chat/export",
         "GET \(admin)/live-chat/analytics",
         "GET \(admin)/live-chat/analytics/operators", "GET \(admin)/live-chat/analytics/teams",
         "GET \(admin)/live-chat/analytics/tags", "GET \(admin)/live-chat/analytics/ratings",

@@ -233,7 +233,8 @@ import Tokens
         "intents": "kept", "passkeys": "\(passkey)",
       ],
       secrets: [
-        mark, "\(session)", visitor, member, team, key, identity, menu, macro, view, webhook, delivery,
+        mark, "\(session)", visitor, member, team, key, identity, menu, macro, view, webhook,
+        delivery,
         world.workspace.id.description, world.mika.id.description,
       ])
   }

@@ -1,7 +1,7 @@
 -- Targets (SLA): by when a conversation gets its first response and is closed, counted in business hours.
 -- parent: 20270310_saved_views
 -- compatible: 20261229_gateways
--- locks: chat_sessions
+-- locks: chat_sessions, chat_teams IN ACCESS EXCLUSIVE MODE
 -- loses: the targets of teams and conversations, and which were missed
 --
 -- A table of its own: a batch of messages does not change it, and its rows are written once and again when a target is
@@ -103,7 +103,7 @@ END
 $$;
 
 -- down
--- locks: chat_sessions IN ACCESS EXCLUSIVE MODE
+-- locks: chat_sessions, chat_teams IN ACCESS EXCLUSIVE MODE
 
 DROP FUNCTION IF EXISTS chirrup_due(jsonb, timestamptz, integer), chirrup_target_minutes(jsonb, text),
   chirrup_setting_value(uuid, text);

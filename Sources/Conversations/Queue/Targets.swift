@@ -1,5 +1,5 @@
-import Postgres
 public import Directory
+import Postgres
 public import Primitives
 import SharedSQL
 

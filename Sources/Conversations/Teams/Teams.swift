@@ -262,7 +262,7 @@ public enum Teams {
   public static func exists(_ id: Identifier, in workspace: Identifier) -> Statement<Bool> {
     Statement(
       Query(
-        "SELECT FROM chat_teams WHERE workspace_id = $1::uuid AND id = $2::uuid",
+        "SELECT id FROM chat_teams WHERE workspace_id = $1::uuid AND id = $2::uuid",
         [.uuid(workspace), .uuid(id)])
     ) { !$0.isEmpty }
   }

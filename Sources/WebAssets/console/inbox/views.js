@@ -7,7 +7,8 @@ import { find } from '../shell/element.js';
 import { buttons, Sheet } from '../thread/sheet.js';
 import { short } from './row.js';
 
-const COUNT_EVERY = 3000; // ms between two requests of the counts
+const COUNT_EVERY = 4000; // ms between two requests of the counts
+const LOOK_EVERY = 30_000; // ms; while there are no views, a colleague may share one
 const COUNT_MAX = 1000; // the gateway counts no further
 
 /** @param {number} count */
@@ -24,6 +25,7 @@ export class Views {
   #on;
   #timer = 0;
   #isStale = false;
+  #isLoading = false;
   /** False after an older gateway has answered. */
   #isSupported = true;
 
@@ -66,25 +68,26 @@ export class Views {
     this.#on.open(this.view ?? null);
   }
 
-  /** Requests the views and their counts: at once, then at most every three seconds. */
+  /** Requests the views and their counts: at once, then again after a pause. */
   touch() {
     this.#isStale = true;
-    if (this.#timer || !this.#isSupported) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = 0;
-      if (this.#isStale) this.touch();
-    }, COUNT_EVERY);
-    this.#load();
+    if (!this.#timer && !this.#isLoading && this.#isSupported) this.#load();
   }
 
   async #load() {
     this.#isStale = false;
+    this.#isLoading = true;
     try {
       this.#take(await api.views());
     } catch (error) {
       if (statusOf(error) === 404) this.#isSupported = false;
       else this.#isStale = true;
     }
+    this.#isLoading = false;
+    this.#timer = setTimeout(() => {
+      this.#timer = 0;
+      if (this.#isStale) this.touch();
+    }, this.all.length ? COUNT_EVERY : LOOK_EVERY);
     this.#on.changed();
   }
 
@@ -174,5 +177,8 @@ export class Views {
     this.all = [...this.all.filter(({ id }) => id !== view.id), view]
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     this.show(view.id);
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    this.touch();
   }
 }
