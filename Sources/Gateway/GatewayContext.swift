@@ -110,8 +110,7 @@ final class GatewayContext: Sendable {
     upkeep = Upkeep(
       database: services, sessions: services, peers: peers,
       rules: Upkeep.Rules(settings, databaseURL: options.databaseURL), logger: logger)
-    admission = Admission(settings)
-    metrics = MetricsRegistry(loopCount: loopCount)
+    (admission, metrics) = (Admission(settings), MetricsRegistry(loopCount: loopCount))
     (service, version) = (options.service, options.version)
     self.logger = logger
   }
