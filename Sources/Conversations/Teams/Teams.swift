@@ -54,8 +54,8 @@ public enum Teams {
   }
 
   /// One page in the order of the names. Columns: id, name, assign, capacity, overflow in minutes,
-  /// targets in minutes, languages, hours, members as a JSON array, whether one is available, waiting conversations,
-  /// creation time; then the name.
+  /// targets in minutes, languages, hours, members as a JSON array, whether one is available,
+  /// waiting conversations, creation time; then the name.
   ///
   /// - Parameter last: the last name of the previous page; nil: the first page.
   public static func page(of workspace: Identifier, after last: String?, limit: Int) -> Query {
