@@ -7,8 +7,8 @@ import SharedSQL
 /// and is closed, in business hours. `chat_targets` has them for each conversation.
 ///
 /// They are computed once, when a conversation has entered the queue, and again when its team or
-/// the minutes of the target change; a change of the hours is for later conversations. A target that
-/// is missed stays missed. A conversation that is reopened starts again.
+/// the minutes of the target change; a change of the hours is for later conversations. A target
+/// that is missed stays missed. A conversation that is reopened starts again.
 public enum Targets: String, CaseIterable, Sendable {
   case firstResponse = "first_response"
   case resolution
