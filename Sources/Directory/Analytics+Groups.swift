@@ -77,7 +77,7 @@ extension Analytics {
         sum(s.amount) OVER whole AS whole
       FROM amounts s
       WINDOW whole AS (PARTITION BY s.is_before, s.key, s.metric)
-    ), open AS (
+    ), open AS MATERIALIZED (
       \(open)
     ), figures AS MATERIALIZED (
       SELECT s.is_before, s.key,

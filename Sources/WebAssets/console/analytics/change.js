@@ -15,6 +15,9 @@ export const NUMBER = { up: 'more', down: 'fewer', better: 'neutral' };
 /** @type {Sense} */
 export const SHARE = { up: 'better', down: 'worse', better: 'up' };
 
+/** A larger change, in per cent, says only that there was next to nothing before. */
+const MOST = 999;
+
 /**
  * @param {number | null | undefined} now
  * @param {number | null | undefined} before
@@ -24,6 +27,7 @@ export const SHARE = { up: 'better', down: 'worse', better: 'up' };
 function difference(now, before, sense, unit) {
   if (now == null || before == null || !unit && !before) return null;
   const by = Math.round(unit ? now - before : (now - before) / before * 100);
+  if (by > MOST) return null;
   if (!by) return { words: 'unchanged', tone: '', arrow: '' };
   const way = by > 0 ? 'up' : 'down';
   const tone = sense.better === 'neutral' ? '' : sense.better === way ? 'better' : 'worse';

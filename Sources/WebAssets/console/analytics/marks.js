@@ -169,7 +169,8 @@ export function grid(ticks, y, left, right) {
 export function dayMarks(days, x, y, width) {
   const room = Math.max(2, Math.floor(width / 84));
   const step = Math.max(1, Math.ceil(days.length / room));
-  const words = days.length > 14 ? shortDate : shortDay;
+  const isDaily = days.length < 2 || asDate(days[1]).getTime() - asDate(days[0]).getTime() <= DAY;
+  const words = isDaily && days.length <= 14 ? shortDay : shortDate;
   return days.map((day, at) => (days.length - 1 - at) % step ? null : mark('text', {
     x: x(at), y, 'text-anchor': 'middle' }, words(day))).filter(Boolean);
 }
