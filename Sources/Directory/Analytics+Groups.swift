@@ -131,7 +131,7 @@ extension Analytics {
     """
     SELECT f.day < $2::text::date AS is_before, \(key) AS key,
         sum(s.message_count - f.messages) AS amount
-      FROM chat_session_figures f\(more), LATERAL (
+      FROM chat_analytics_sessions f\(more), LATERAL (
         SELECT c.message_count FROM chat_sessions c
         WHERE c.workspace_id = $1::uuid AND c.id = f.session_id OFFSET 0) AS s
       WHERE f.workspace_id = $1::uuid AND f.day BETWEEN \(first) AND $3::text::date

@@ -20,12 +20,13 @@ import Testing
       + owner.texts("SELECT f::text FROM chat_session_figures f ORDER BY 1")
   }
 
-  /// None before the migration that makes the table.
+  /// None before the migration that makes the tables.
   private func groups(_ owner: BlockingConnection) throws -> [String] {
     guard try owner.number("SELECT count(to_regclass('chat_analytics_groups'))") == 1 else {
       return []
     }
     return try owner.texts("SELECT g::text FROM chat_analytics_groups g ORDER BY 1")
+      + owner.texts("SELECT f::text FROM chat_analytics_sessions f ORDER BY 1")
   }
 
   private func count(
@@ -200,7 +201,7 @@ import Testing
   func growth() throws {
     let owner = try BlockingConnection(EmptyDatabase().url)
     try Migrator(owner).up()
-    for table in ["chats", "chat_sessions", "chat_session_figures", "chat_analytics_pending"] {
+    for table in ["chats", "chat_sessions", "chat_analytics_sessions", "chat_analytics_pending"] {
       try owner.execute(script: "ALTER TABLE \(table) SET (autovacuum_enabled = off)")
     }
     try fill(owner, conversations: 2_000)

@@ -67,7 +67,7 @@ class AdminRun(PagesRun):
         expect(tiles).to_have_count(5)
         answer = page.evaluate("async (path) => (await fetch(path)).json()", self.period(90))
         shown = tiles.first.locator("dd").first.inner_text()
-        counted = self.sql("SELECT count(*) FROM chat_session_figures WHERE day > (now() AT TIME ZONE 'UTC')::date - 90")
+        counted = self.sql("SELECT count(*) FROM chat_analytics_sessions WHERE day > (now() AT TIME ZONE 'UTC')::date - 90")
         self.promise("the figures of 90 days are those of the database",
                      (shown, answer["total"]["sessions"]) == (counted, int(counted)))
         charts = page.locator("section.panel")
@@ -103,7 +103,7 @@ class AdminRun(PagesRun):
         self.promise("operators can be sorted", len(set(up)) > 2 and {str(sorted(up)), str(sorted(up)[::-1])} == {str(up), str(down)})
         page.get_by_role("link", name="7 days").click()
         expect(page).to_have_url(re.compile("#/analytics/7$"))
-        week = self.sql("SELECT count(*) FROM chat_session_figures WHERE day > (now() AT TIME ZONE 'UTC')::date - 7")
+        week = self.sql("SELECT count(*) FROM chat_analytics_sessions WHERE day > (now() AT TIME ZONE 'UTC')::date - 7")
         expect(tiles.first.locator("dd").first).to_have_text(week)
         page.reload()
         expect(tiles.first.locator("dd").first).to_have_text(week)

@@ -397,7 +397,7 @@ import Testing
     #expect(run.rows == UInt64(total) && run.failures == 0)
     // Three rounds, with two pauses between them; half of that, since the first may begin late.
     #expect(try #require(run.lastRun).milliseconds >= Maintenance.intervalMilliseconds)
-    #expect(try count(owner, "SELECT count(*) FROM chat_session_figures") == 1)
+    #expect(try count(owner, "SELECT count(*) FROM chat_analytics_sessions") == 1)
     try owner.run(Query(pending, [.int(1)]))
     try await Task.sleep(for: .milliseconds(2 * Maintenance.intervalMilliseconds))
     #expect(try count(owner, "SELECT count(*) FROM chat_analytics_pending") == 1)

@@ -163,10 +163,10 @@ import Testing
     _ = try await world.database.run(
       Query(
         """
-        INSERT INTO chat_session_figures (workspace_id, session_id, day, hour, messages, rating,
+        INSERT INTO chat_analytics_sessions (workspace_id, session_id, day, hour, messages, rating,
           rated_at)
         SELECT $1::uuid, gen_random_uuid(), f.day, 1, 1, 5, now() + interval '1 minute'
-        FROM chat_session_figures f, generate_series(1, $2::bigint)
+        FROM chat_analytics_sessions f, generate_series(1, $2::bigint)
         WHERE f.workspace_id = $1::uuid
         """, [.uuid(world.workspace.id), .int(Int64(RatingList.scannedMax))]))
     let first = try await get(world, "comments=only")

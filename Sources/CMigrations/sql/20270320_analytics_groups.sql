@@ -9,17 +9,32 @@
 -- cost what the days cost and not what their conversations do. Other percentiles would need every conversation of the
 -- period. Gateways of older releases read the tables that they know, with what they know.
 --
+-- chat_analytics_sessions takes the place of chat_session_figures, whose row is the result of older functions.
 -- No trigger of chat_sessions changes, since PostgreSQL looks at each one in a batch of messages: whoever gives a
 -- conversation to a team notes it.
 
 -- A count that runs ends before its functions change.
 SELECT pg_advisory_xact_lock(hashtextextended('chirrup_count', 0));
 
-ALTER TABLE chat_session_figures
-  ADD COLUMN IF NOT EXISTS team_id uuid,
-  ADD COLUMN IF NOT EXISTS tags text[] NOT NULL DEFAULT '{}',
-  ADD COLUMN IF NOT EXISTS rated_at timestamptz;
-COMMENT ON COLUMN chat_session_figures.rated_at IS 'When the visitor last changed the rating.';
+CREATE TABLE IF NOT EXISTS chat_analytics_sessions (
+  workspace_id uuid NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  session_id uuid NOT NULL,
+  day date NOT NULL,
+  hour smallint NOT NULL CHECK (hour BETWEEN 0 AND 23),
+  operator_id uuid,
+  messages integer NOT NULL CHECK (messages >= 0),
+  wait_ms bigint CHECK (wait_ms >= 0),
+  first_response_ms bigint CHECK (first_response_ms >= 0),
+  resolution_ms bigint CHECK (resolution_ms >= 0),
+  rating smallint CHECK (rating BETWEEN 1 AND 5),
+  team_id uuid,
+  tags text[] NOT NULL DEFAULT '{}',
+  rated_at timestamptz,
+  PRIMARY KEY (workspace_id, session_id)
+);
+COMMENT ON TABLE chat_analytics_sessions IS
+  'What the figures hold of each session; kept when the session is gone, as it names nobody but the operator.';
+COMMENT ON COLUMN chat_analytics_sessions.rated_at IS 'When the visitor last changed the rating.';
 
 ALTER TABLE chat_analytics_buckets DROP CONSTRAINT IF EXISTS chat_analytics_buckets_metric_check,
   ADD CONSTRAINT chat_analytics_buckets_metric_check
@@ -43,7 +58,7 @@ COMMENT ON COLUMN chat_analytics_groups.bucket IS
 COMMENT ON COLUMN chat_analytics_groups.amount IS 'How many sessions, or messages.';
 
 -- The teams and tags to whose figures a session contributes.
-CREATE OR REPLACE FUNCTION chirrup_groups(f chat_session_figures) RETURNS TABLE (kind text, name text)
+CREATE OR REPLACE FUNCTION chirrup_groups(f chat_analytics_sessions) RETURNS TABLE (kind text, name text)
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE t.place WHEN 1 THEN 'team' ELSE 'tag' END, t.name
   FROM unnest(array_prepend(f.team_id::text, f.tags)) WITH ORDINALITY AS t (name, place) WHERE t.name IS NOT NULL
@@ -51,8 +66,8 @@ $$;
 
 -- The current figures of a session from its tables; no row for a session without a message. OFFSET 0, and the CASE,
 -- which implies no partial index, keep the planner from any other path to the session than its key.
-CREATE OR REPLACE FUNCTION chirrup_figures(workspace uuid, session uuid, zone text) RETURNS SETOF chat_session_figures
-LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION chirrup_counted(workspace uuid, session uuid, zone text)
+RETURNS SETOF chat_analytics_sessions LANGUAGE sql STABLE AS $$
   SELECT s.workspace_id, s.id, (began.at AT TIME ZONE zone)::date,
     extract(hour FROM began.at AT TIME ZONE zone)::smallint, s.assigned_operator_id,
     CASE WHEN s.status = 'closed' THEN s.message_count ELSE 0 END::integer,
@@ -89,8 +104,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- The contribution of a session to the distributions of its day.
-CREATE OR REPLACE FUNCTION chirrup_buckets(f chat_session_figures) RETURNS TABLE (metric text, bucket smallint)
-LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION chirrup_counted_buckets(f chat_analytics_sessions)
+RETURNS TABLE (metric text, bucket smallint) LANGUAGE sql IMMUTABLE AS $$
   SELECT m.name, m.bucket FROM (VALUES ('hour', f.hour), ('wait', chirrup_bucket(f.wait_ms)),
     ('first_response', chirrup_bucket(f.first_response_ms)), ('resolution', chirrup_bucket(f.resolution_ms)),
     ('rating', f.rating))
@@ -131,17 +146,17 @@ BEGIN
         OR NOT EXISTS (SELECT FROM workspaces w WHERE w.id = h.workspace_id)))
     RETURNING id
   ), changed AS MATERIALIZED (
-    SELECT ROW(f.*)::chat_session_figures AS after, b.before
+    SELECT ROW(f.*)::chat_analytics_sessions AS after, b.before
     FROM (
       SELECT DISTINCT h.workspace_id, h.session_id, w.zone FROM head h JOIN places w ON w.id = h.workspace_id
     ) AS t
-    CROSS JOIN LATERAL chirrup_figures(t.workspace_id, t.session_id, t.zone) AS f
+    CROSS JOIN LATERAL chirrup_counted(t.workspace_id, t.session_id, t.zone) AS f
     LEFT JOIN LATERAL (
-      SELECT o AS before FROM chat_session_figures o
+      SELECT o AS before FROM chat_analytics_sessions o
       WHERE o.workspace_id = t.workspace_id AND o.session_id = t.session_id OFFSET 0) AS b ON true
-    WHERE b.before IS DISTINCT FROM ROW(f.*)::chat_session_figures
+    WHERE b.before IS DISTINCT FROM ROW(f.*)::chat_analytics_sessions
   ), figures AS (
-    INSERT INTO chat_session_figures AS f SELECT (c.after).* FROM changed c
+    INSERT INTO chat_analytics_sessions AS f SELECT (c.after).* FROM changed c
     ON CONFLICT (workspace_id, session_id) DO UPDATE SET day = excluded.day, hour = excluded.hour,
       operator_id = excluded.operator_id, messages = excluded.messages, wait_ms = excluded.wait_ms,
       first_response_ms = excluded.first_response_ms, resolution_ms = excluded.resolution_ms, rating = excluded.rating,
@@ -266,22 +281,22 @@ DECLARE
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('chirrup_count', 0));
   zone := chirrup_time_zone(workspace);
-  DELETE FROM chat_session_figures f USING chat_sessions s
+  DELETE FROM chat_analytics_sessions f USING chat_sessions s
   WHERE f.workspace_id = workspace AND s.workspace_id = workspace AND s.id = f.session_id AND s.deleted_at IS NULL;
-  INSERT INTO chat_session_figures
-  SELECT f.* FROM chat_sessions s CROSS JOIN LATERAL chirrup_figures(workspace, s.id, zone) AS f
+  INSERT INTO chat_analytics_sessions
+  SELECT f.* FROM chat_sessions s CROSS JOIN LATERAL chirrup_counted(workspace, s.id, zone) AS f
   WHERE s.workspace_id = workspace AND s.deleted_at IS NULL;
   DELETE FROM chat_analytics_buckets WHERE workspace_id = workspace;
   DELETE FROM chat_analytics WHERE workspace_id = workspace;
   DELETE FROM chat_analytics_groups WHERE workspace_id = workspace;
   INSERT INTO chat_analytics_buckets
   SELECT workspace, f.day, o.id, m.metric, m.bucket, count(*)
-  FROM chat_session_figures f, chirrup_buckets(f) AS m,
+  FROM chat_analytics_sessions f, chirrup_counted_buckets(f) AS m,
     unnest(ARRAY['00000000-0000-0000-0000-000000000000', f.operator_id]) AS o (id)
   WHERE f.workspace_id = workspace AND o.id IS NOT NULL GROUP BY 2, 3, 4, 5;
   INSERT INTO chat_analytics_groups
   SELECT workspace, g.kind, f.day, g.name, m.metric, m.bucket, sum(m.amount)
-  FROM chat_session_figures f CROSS JOIN LATERAL chirrup_groups(f) AS g
+  FROM chat_analytics_sessions f CROSS JOIN LATERAL chirrup_groups(f) AS g
   CROSS JOIN LATERAL (VALUES ('sessions', 0::smallint, 1), ('messages', 0, f.messages),
     ('wait', chirrup_bucket(f.wait_ms), 1), ('first_response', chirrup_bucket(f.first_response_ms), 1),
     ('resolution', chirrup_bucket(f.resolution_ms), 1), ('rating', f.rating, 1)) AS m (metric, bucket, amount)
@@ -293,11 +308,11 @@ BEGIN
   FROM (
     SELECT f.day, o.id AS operator, count(*) AS sessions, sum(f.messages) AS messages, count(f.rating) AS ratings,
       coalesce(sum(f.rating), 0) AS rated
-    FROM chat_session_figures f,
+    FROM chat_analytics_sessions f,
       unnest(ARRAY['00000000-0000-0000-0000-000000000000', f.operator_id]) AS o (id)
     WHERE f.workspace_id = workspace AND o.id IS NOT NULL GROUP BY 1, 2) AS d
   CROSS JOIN LATERAL (SELECT chirrup_times(workspace, d.day, d.day, d.operator) AS times) AS t;
-  SELECT count(*) INTO counted FROM chat_session_figures f WHERE f.workspace_id = workspace;
+  SELECT count(*) INTO counted FROM chat_analytics_sessions f WHERE f.workspace_id = workspace;
   RETURN counted;
 END
 $$;
@@ -336,21 +351,24 @@ CREATE OR REPLACE TRIGGER session_tags_figures AFTER INSERT OR UPDATE OR DELETE 
   EXECUTE FUNCTION chirrup_note_tags();
 
 -- A rating whose conversation is gone has no time of its own.
-UPDATE chat_session_figures f SET rated_at = coalesce((
+INSERT INTO chat_analytics_sessions
+SELECT f.*, NULL::uuid, '{}'::text[], CASE WHEN f.rating IS NOT NULL THEN coalesce((
   SELECT r.created_at FROM csat_responses r WHERE r.workspace_id = f.workspace_id AND r.session_id = f.session_id),
-  f.day::timestamp AT TIME ZONE 'UTC')
-WHERE f.rating IS NOT NULL;
+  f.day::timestamp AT TIME ZONE 'UTC') END
+FROM chat_session_figures f
+ON CONFLICT DO NOTHING;
+DELETE FROM chat_session_figures;
 INSERT INTO chat_analytics_buckets (workspace_id, day, operator_id, metric, bucket, sessions)
 SELECT f.workspace_id, f.day, o.id, 'rating', f.rating, count(*)
-FROM chat_session_figures f, unnest(ARRAY['00000000-0000-0000-0000-000000000000', f.operator_id]) AS o (id)
+FROM chat_analytics_sessions f, unnest(ARRAY['00000000-0000-0000-0000-000000000000', f.operator_id]) AS o (id)
 WHERE f.rating IS NOT NULL AND o.id IS NOT NULL GROUP BY 1, 2, 3, 5
 ON CONFLICT DO NOTHING;
 
 -- In the order of the list of ratings: by the day on which the conversation began, then by the rating's time.
-CREATE INDEX IF NOT EXISTS chat_session_figures_rated
-  ON chat_session_figures (workspace_id, day, rated_at, session_id) WHERE rating IS NOT NULL;
+CREATE INDEX IF NOT EXISTS chat_analytics_sessions_rated
+  ON chat_analytics_sessions (workspace_id, day, rated_at, session_id) WHERE rating IS NOT NULL;
 -- Conversations that are not closed: their messages are added when figures are read.
-CREATE INDEX IF NOT EXISTS chat_session_figures_open ON chat_session_figures (workspace_id, day)
+CREATE INDEX IF NOT EXISTS chat_analytics_sessions_open ON chat_analytics_sessions (workspace_id, day)
   WHERE resolution_ms IS NULL;
 
 DO $$
@@ -361,9 +379,10 @@ DECLARE
 BEGIN
   IF to_regrole('chirrup_gateway') IS NULL OR to_regrole('chirrup_reader') IS NULL THEN RETURN; END IF;
   PERFORM chirrup_secure('chat_analytics_groups', staff, '*', 'INSERT, UPDATE, DELETE');
+  PERFORM chirrup_secure('chat_analytics_sessions', staff, '*', 'INSERT, UPDATE, DELETE');
   FOR item IN
     SELECT oid::regprocedure AS name FROM pg_proc WHERE pronamespace = quote_ident(current_schema())::regnamespace
-      AND proname IN ('chirrup_groups', 'chirrup_note_tags')
+      AND proname IN ('chirrup_groups', 'chirrup_note_tags', 'chirrup_counted', 'chirrup_counted_buckets')
       AND NOT has_function_privilege('chirrup_gateway', oid, 'EXECUTE')
   LOOP EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO chirrup_gateway', item.name); END LOOP;
 END
@@ -382,53 +401,16 @@ SELECT pg_advisory_xact_lock(hashtextextended('chirrup_count', 0));
 DROP TRIGGER IF EXISTS session_tags_figures ON session_tags;
 DROP FUNCTION IF EXISTS chirrup_note_tags();
 DROP TABLE IF EXISTS chat_analytics_groups;
-DROP FUNCTION IF EXISTS chirrup_groups(chat_session_figures);
+DROP FUNCTION IF EXISTS chirrup_groups(chat_analytics_sessions), chirrup_counted_buckets(chat_analytics_sessions),
+  chirrup_counted(uuid, uuid, text);
+INSERT INTO chat_session_figures
+SELECT workspace_id, session_id, day, hour, operator_id, messages, wait_ms, first_response_ms, resolution_ms, rating
+FROM chat_analytics_sessions ON CONFLICT DO NOTHING;
+DROP TABLE IF EXISTS chat_analytics_sessions;
 DELETE FROM chat_analytics_buckets WHERE metric = 'rating';
 ALTER TABLE chat_analytics_buckets DROP CONSTRAINT IF EXISTS chat_analytics_buckets_metric_check,
   ADD CONSTRAINT chat_analytics_buckets_metric_check CHECK (metric IN ('hour', 'wait', 'first_response', 'resolution'));
 COMMENT ON COLUMN chat_analytics_buckets.bucket IS 'The hour, or chirrup_bucket() of the milliseconds.';
-ALTER TABLE chat_session_figures DROP COLUMN IF EXISTS team_id, DROP COLUMN IF EXISTS tags,
-  DROP COLUMN IF EXISTS rated_at;
--- The current figures of a session from its tables; no row for a session without a message. OFFSET 0, and the CASE,
--- which implies no partial index, keep the planner from any other path to the session than its key.
-CREATE OR REPLACE FUNCTION chirrup_figures(workspace uuid, session uuid, zone text) RETURNS SETOF chat_session_figures
-LANGUAGE sql STABLE AS $$
-  SELECT s.workspace_id, s.id, (began.at AT TIME ZONE zone)::date,
-    extract(hour FROM began.at AT TIME ZONE zone)::smallint, s.assigned_operator_id,
-    CASE WHEN s.status = 'closed' THEN s.message_count ELSE 0 END::integer,
-    CASE WHEN taken.at IS NOT NULL
-      THEN greatest(0, extract(epoch FROM (taken.at - began.at)) * 1000)::bigint END,
-    CASE WHEN s.first_response_at IS NOT NULL
-      THEN greatest(0, extract(epoch FROM (s.first_response_at - began.at)) * 1000)::bigint END,
-    CASE WHEN s.status = 'closed' AND s.closed_at IS NOT NULL
-      THEN greatest(0, extract(epoch FROM (s.closed_at - began.at)) * 1000)::bigint END,
-    (SELECT r.rating FROM csat_responses r WHERE r.workspace_id = s.workspace_id AND r.session_id = s.id)
-  FROM (
-    SELECT c.workspace_id, c.id, c.assigned_operator_id, c.status, c.message_count, c.claimed_at, c.first_response_at,
-      c.closed_at
-    FROM chat_sessions c
-    WHERE c.workspace_id = workspace AND c.id = session AND CASE WHEN c.deleted_at IS NULL THEN true ELSE false END
-      AND c.channel <> 'legacy'
-    OFFSET 0) AS s
-  CROSS JOIN LATERAL (
-    SELECT c.created_at AS at FROM chats c
-    WHERE c.workspace_id = s.workspace_id AND c.session_id = s.id AND c.kind NOT IN ('note', 'event')
-    ORDER BY c.seq LIMIT 1) AS began
-  LEFT JOIN LATERAL (
-    SELECT c.created_at AS at FROM chats c
-    WHERE s.claimed_at IS NOT NULL AND c.workspace_id = s.workspace_id AND c.session_id = s.id
-      AND c.kind = 'event' AND (c.payload ->> 'event' IN ('claimed', 'assigned')
-        OR c.payload ->> 'event' = 'transferred' AND c.payload ->> 'to' IS NOT NULL)
-    ORDER BY c.seq LIMIT 1) AS taken ON true
-$$;
--- The contribution of a session to the distributions of its day.
-CREATE OR REPLACE FUNCTION chirrup_buckets(f chat_session_figures) RETURNS TABLE (metric text, bucket smallint)
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT m.name, m.bucket FROM (VALUES ('hour', f.hour), ('wait', chirrup_bucket(f.wait_ms)),
-    ('first_response', chirrup_bucket(f.first_response_ms)), ('resolution', chirrup_bucket(f.resolution_ms)))
-    AS m (name, bucket)
-  WHERE m.bucket IS NOT NULL
-$$;
 -- Counts at most `changes` changes, and returns how many; NULL if another transaction counts for longer than `patience`
 -- milliseconds. The statement begins under the lock, so that it sees what the last count has committed. The settings
 -- leave the planner the way by keys: its figures of these tables are often old, and a log is read up to its first

@@ -52,7 +52,7 @@ public enum RatingList {
   private static let sql: StaticString = """
     WITH scanned AS MATERIALIZED (
       SELECT f.session_id, f.rating, f.operator_id, f.team_id, f.tags, f.day, f.rated_at
-      FROM chat_session_figures f
+      FROM chat_analytics_sessions f
       WHERE f.workspace_id = $1::uuid AND f.rating IS NOT NULL
         AND f.day BETWEEN $2::text::date AND $3::text::date
         AND ($4::text IS NULL
