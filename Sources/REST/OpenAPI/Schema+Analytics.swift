@@ -6,7 +6,7 @@ extension Schema {
       "claimed": count.described("Those of the conversations that an operator has claimed."),
       "answered": count.described("Those that an operator has answered."),
       "closed": count.described("Those that are closed."), "messages": count, "csat_count": count,
-      "csat_stars": array(of: count, 5...5).described("Ratings with 1, 2, 3, 4 and 5 stars."),
+      "csat_stars": array(of: count).described("Ratings with 1, 2, 3, 4 and 5 stars."),
     ]
     members["csat_mean"] = number.orNull
     for name in AnalyticsRoutes.timeNames { members["\(name)"] = count.orNull }

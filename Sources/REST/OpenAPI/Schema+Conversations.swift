@@ -164,7 +164,9 @@ extension [QueryParameter] {
   static let ratings: [QueryParameter] = [
     QueryParameter(name: "operator", schema: .id.described("Only of this operator.")),
     QueryParameter(name: "team", schema: .id.described("Only of this team.")),
-    QueryParameter(name: "tag", schema: .line), QueryParameter(name: "rating", schema: .int(1...5)),
+    QueryParameter(name: "tag", schema: .line),
+    QueryParameter(
+      name: "rating", schema: .int(1...5).described("Only with this number of stars.")),
     QueryParameter(
       name: "comments", schema: .word(["only"]).described("`only`: those with a comment.")),
     .cursor, .limit,
