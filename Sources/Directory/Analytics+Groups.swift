@@ -66,8 +66,8 @@ extension Analytics {
   /// The first day of the period before.
   private static let firstDay: SQL = "($2::text::date - ($3::text::date - $2::text::date) - 1)"
 
-  /// A percentile is the upper end of the bucket in which it lies, of the distribution that the days
-  /// have together.
+  /// A percentile is the upper end of the bucket in which it lies, of the distribution that the
+  /// days have together.
   private static func sql(amounts: SQL, open: SQL, name: SQL) -> SQL {
     """
     WITH amounts AS (

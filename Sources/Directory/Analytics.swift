@@ -1,8 +1,8 @@
 import Postgres
 public import Primitives
 
-/// The analytics of a workspace by day in its time zone (`chat_analytics`, its buckets, and those of
-/// teams and tags). The migrations 20261124_count_analytics, 20270120_count_by_sets and
+/// The analytics of a workspace by day in its time zone (`chat_analytics`, its buckets, and those
+/// of teams and tags). The migrations 20261124_count_analytics, 20270120_count_by_sets and
 /// 20270320_analytics_groups explain how they are maintained without a scan.
 ///
 /// Every figure of a period counts the conversations that began in it, whatever their status: those

@@ -15,8 +15,8 @@ import Testing
     try owner.execute(
       script: """
         INSERT INTO workspaces (id, name) VALUES (gen_random_uuid(), 'shop');
-        INSERT INTO chat_analytics_sessions (workspace_id, session_id, day, hour, operator_id, messages,
-          wait_ms, first_response_ms, resolution_ms, rating, team_id, tags, rated_at)
+        INSERT INTO chat_analytics_sessions (workspace_id, session_id, day, hour, operator_id,
+          messages, wait_ms, first_response_ms, resolution_ms, rating, team_id, tags, rated_at)
         SELECT w.id, gen_random_uuid(), date '2026-06-01' - n % 60, n % 24,
           lpad((1 + n / 60 % 8)::text, 32, '0')::uuid, 5, 1000 << (n / 7 % 8), 2000 << (n / 7 % 8),
           90000 << (n / 7 % 8), 1 + n / 11 % 5, lpad((1 + n / 60 % 3)::text, 32, 'a')::uuid,

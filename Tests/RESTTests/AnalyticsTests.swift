@@ -91,7 +91,8 @@ struct Play {
       #expect(answer.status == 200)
     case 7:
       let team = teams.randomElement(using: &random) ?? ""
-      let answer = try await world.call("POST", "\(path)/transfer", json: #"{"to_team":"\#(team)"}"#)
+      let json = #"{"to_team":"\#(team)"}"#
+      let answer = try await world.call("POST", "\(path)/transfer", json: json)
       #expect([200, 409].contains(answer.status))
     default:
       let role = ["visitor", "operator", "bot"].randomElement(using: &random) ?? "bot"
