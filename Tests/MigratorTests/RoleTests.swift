@@ -36,6 +36,8 @@ import Testing
     INSERT INTO chirrup_analysts (role_name, workspace_id) SELECT 'nobody' || name, id
       FROM workspaces;
     SELECT chirrup_recompute(id) FROM workspaces;
+    INSERT INTO chat_session_figures (workspace_id, session_id, day, hour, messages)
+      SELECT id, id, '2026-11-22', 1, 1 FROM workspaces;
     """
 
   private func makeDatabase() throws -> (EmptyDatabase, BlockingConnection) {
