@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-e28caac6ff.css"
+#embed "console-0e89295892.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-e28caac6ff.css.gz"
+#embed "console-0e89295892.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-e28caac6ff.css.br"
+#embed "console-0e89295892.css.br"
 };
 static const unsigned char plain_19[] = {
 #embed "icon-192-799c892582.png"
@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-8cc5e98910.js"
+#embed "console-pages-41e7ee6c5a.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-8cc5e98910.js.gz"
+#embed "console-pages-41e7ee6c5a.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-8cc5e98910.js.br"
+#embed "console-pages-41e7ee6c5a.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-df03edd55f.js"
+#embed "console-ccc2f910a3.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-df03edd55f.js.gz"
+#embed "console-ccc2f910a3.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-df03edd55f.js.br"
+#embed "console-ccc2f910a3.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -347,7 +347,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-e28caac6ff.css",
+    {"/assets/console-0e89295892.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-8cc5e98910.js",
+    {"/assets/console-pages-41e7ee6c5a.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-df03edd55f.js",
+    {"/assets/console-ccc2f910a3.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
