@@ -109,6 +109,7 @@ fi
 beside "tls scan" ./tls_scan.sh
 beside "package" ./package.sh
 beside "container" ./container.sh
+beside "import" ./import.sh
 beside "cluster upgrade" ./cluster_upgrade.sh
 beside "outbox" ./outbox.sh
 beside "keys" ./keys.sh
@@ -124,6 +125,7 @@ beside "roles" ./roles.sh
 beside "verdict" ./verdict.sh
 beside "hardened" ./hardened.sh
 beside "migrations" ./migrate.sh
+beside "watching" ./watching.sh
 beside "service manager" ./service.sh
 beside "report" ./report.sh
 beside "secrets" ./secrets.sh
@@ -167,6 +169,11 @@ beside "setup" ./setup.sh
 beside "teams" ./teams.sh
 beside "bulk" ./bulk.sh
 beside "personal data" ./personal_data.sh
+beside "day" ./day.sh
+beside "visitors" ./visitors.sh
+beside "push" ./push.sh
+beside "saved views" ./views.sh
+beside "analytics" ./analytics.sh
 beside "browser" ./browser.sh
 join
 part "console everywhere" ./console_everywhere.sh
