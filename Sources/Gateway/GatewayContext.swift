@@ -66,7 +66,6 @@ final class GatewayContext: Sendable {
     let services = LoopServices(mailboxes: mailboxes, pulses: pulses, readers: readers)
     var apiOptions = APIOptions()
     apiOptions.onResume = { services.resumed() }
-    apiOptions.publicURL = settings.publicURL
     GatewayContext.use(settings, in: &apiOptions)
     let logger = options.logger
     let secrets = SecretBox(
@@ -102,8 +101,8 @@ final class GatewayContext: Sendable {
       services: services, settings: api.cachedSettings, mailboxes: mailboxes,
       log: apiOptions.report)
     let targetJob = TargetJob(services: services, log: apiOptions.report)
-    jobs = BackgroundJobs(
-      [botJob, queueJob, WatchJob(api.watched, peers), targetJob], executors: executors)
+    let watchJob = WatchJob(api.watched, peers)
+    jobs = BackgroundJobs([botJob, queueJob, watchJob, targetJob], executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
@@ -128,6 +127,7 @@ final class GatewayContext: Sendable {
   }
 
   private static func use(_ settings: Settings, in options: inout APIOptions) {
+    options.publicURL = settings.publicURL
     options.allowedOrigins = settings.allowedOrigins
     options.visitorTokenSeconds = settings.tokens.visitorSeconds
     options.operatorTokenSeconds = settings.tokens.operatorSeconds

@@ -83,9 +83,9 @@ public struct Migration: Sendable, Equatable {
 
   /// The tables that its statements create unless they exist.
   var createdTables: [String] {
-    let start = "CREATE TABLE IF NOT EXISTS "
-    return up.filter { $0.text.hasPrefix(start) }.map { statement in
-      String(statement.text.dropFirst(start.count).prefix { $0.isLetter || $0 == "_" })
+    up.compactMap {
+      $0.text.prefixMatch(of: /CREATE (?:UNLOGGED )?TABLE IF NOT EXISTS ([a-z_]+)/)
+        .map { String($0.1) }
     }
   }
 

@@ -23,8 +23,10 @@ public struct Workplace: Sendable {
   /// Mika as the author of a change.
   public var actor: AuditActor { AuditActor(workspace: id, id: mika.id, kind: "operator") }
 
-  public init() async throws {
-    database = try Workers.shared.get()
+  public init() async throws { try await self.init(in: Workers.shared.get()) }
+
+  public init(in database: Workers) async throws {
+    self.database = database
     sessions = RecordingSessions(database)
     let id = Workplace.identifier()
     let made = try await database.ask(

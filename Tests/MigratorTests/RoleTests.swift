@@ -28,6 +28,8 @@ import Testing
     INSERT INTO chat_teams (id, workspace_id, name) SELECT id, id, name FROM workspaces;
     INSERT INTO chat_team_members (workspace_id, team_id, operator_id)
       SELECT id, id, id FROM workspaces;
+    INSERT INTO chat_targets (workspace_id, session_id, started_at, first_response_minutes,
+      resolution_minutes) SELECT id, id, now(), 5, 60 FROM workspaces;
     INSERT INTO tags (workspace_id, name) SELECT id, name FROM workspaces;
     INSERT INTO session_tags (workspace_id, session_id, tag) SELECT id, id, name FROM workspaces;
     INSERT INTO csat_responses (workspace_id, session_id, rating) SELECT id, id, 5 FROM workspaces;

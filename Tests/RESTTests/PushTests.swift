@@ -10,15 +10,8 @@ import WebPush
 
 private let path = "/api/v1/auth/push"
 
-/// Push messages to the browser of a login (faults X16).
+/// Push messages to the browser of a login (faults X25).
 @Suite struct PushTests {
-  /// The tests share a database, and so its key for push messages.
-  private static func world() async throws -> World {
-    var options = APIOptions()
-    options.secrets = SecretBox(configured: ["of these tests"], signingKey: [])
-    return try await World(options)
-  }
-
   private func login(_ world: World) async throws -> [(String, String)] {
     let answer = await world.send(
       "POST", "/api/v1/auth/login", [("Content-Type", "application/json")],
@@ -50,7 +43,7 @@ private let path = "/api/v1/auth/push"
 
   @Test("a login subscribes, chooses and ends; each has its own, encrypted; a log-out ends it")
   func life() async throws {
-    let world = try await PushTests.world()
+    let world = try await World()
     let (first, second) = (try await login(world), try await login(world))
     let before = await world.send("GET", path, first)
     let key = try #require(Base64.url.decode((before.string("public_key") ?? "").utf8))
@@ -94,7 +87,7 @@ private let path = "/api/v1/auth/push"
       (nil, nil, "BTBZMqHH6r4Tts7J_aSIg!", "/keys/auth"),
     ] as [(String?, String?, String?, String)])
   func refused(endpoint: String?, point: String?, auth: String?, pointer: String) async throws {
-    let world = try await PushTests.world()
+    let world = try await World()
     let mine = try await login(world)
     let answer = await world.send(
       "PUT", path, mine,
@@ -107,7 +100,7 @@ private let path = "/api/v1/auth/push"
 
   @Test("a token without a login has no browser")
   func withoutLogin() async throws {
-    let world = try await PushTests.world()
+    let world = try await World()
     #expect(try await world.call("GET", path)["subscribed"] as? Bool == false)
     #expect(try await world.call("PUT", path, json: subscription()).status == 409)
     #expect(try await world.call("DELETE", path).status == 409)
@@ -116,7 +109,7 @@ private let path = "/api/v1/auth/push"
 
   @Test("the key is made once, and opens only with the gateway's secrets")
   func key() async throws {
-    let world = try await PushTests.world()
+    let world = try await World()
     let mine = try await login(world)
     var points: Set<String?> = []
     for _ in 0..<3 { points.insert(await world.send("GET", path, mine).string("public_key")) }

@@ -23,7 +23,14 @@ struct World {
   var workspace: Workspace { place.workspace }
   var mika: Operator { place.mika }
 
-  init(_ options: APIOptions = APIOptions(), origins: [String]? = nil) async throws {
+  /// The tests share a database, and so its key for push messages, which these secrets open.
+  static var options: APIOptions {
+    var options = APIOptions()
+    options.secrets = SecretBox(configured: ["of these tests"], signingKey: [])
+    return options
+  }
+
+  init(_ options: APIOptions = World.options, origins: [String]? = nil) async throws {
     place = try await Workplace()
     tokens = TokenAuthority(secret: Array(repeating: 7, count: 32))
     api = API(

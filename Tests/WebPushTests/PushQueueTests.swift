@@ -12,13 +12,16 @@ import Webhooks
 /// What is found, taken and settled, in a real PostgreSQL. The fixtures' clock is not that of
 /// PostgreSQL, so the tests move the times of rows instead of waiting.
 @Suite(.serialized) struct PushQueueTests {
+  /// What is found and taken is that of all workspaces, so no other suite may use the database.
+  private static let database = Result { try Workers.fresh() }
+
   let place: Workplace
   let secrets = SecretBox(configured: ["a key for tests"], signingKey: [])
   let lease = Workplace.identifier()
 
   /// Of the tests before nothing is left to be sent.
   init() async throws {
-    place = try await Workplace()
+    place = try await Workplace(in: PushQueueTests.database.get())
     try await run(
       """
       DELETE FROM push_subscriptions

@@ -98,6 +98,12 @@ enum Examples {
     "ProactiveMessagePatch": #"{"is_enabled":false}"#,
     "ProviderAnswer": #"{"state":"q8Zt1vXc","code":"0c7f5a"}"#,
     "ProviderBegin": #"{"workspace":"Tidewater Cycles"}"#,
+    "PushSubscription": #"""
+    {"endpoint":"https://push.example.net/s/4f1c9a","waiting":true,"messages":true,"keys":{
+     "p256dh":
+     "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+     "auth":"BTBZMqHH6r4Tts7J_aSIgg"}}
+    """#,
     "Rating": #"{"rating":5,"comment":"Quick and kind."}"#,
     "ReadMark": #"{"seq":18}"#,
     "ReplyObjectChange": #"""

@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-41e7ee6c5a.js"
+#embed "console-pages-fb4f69550d.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-41e7ee6c5a.js.gz"
+#embed "console-pages-fb4f69550d.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-41e7ee6c5a.js.br"
+#embed "console-pages-fb4f69550d.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-ccc2f910a3.js"
+#embed "console-8d4204d56a.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-ccc2f910a3.js.gz"
+#embed "console-8d4204d56a.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-ccc2f910a3.js.br"
+#embed "console-8d4204d56a.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-41e7ee6c5a.js",
+    {"/assets/console-pages-fb4f69550d.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-ccc2f910a3.js",
+    {"/assets/console-8d4204d56a.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},

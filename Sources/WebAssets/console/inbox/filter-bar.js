@@ -29,31 +29,25 @@ export class FilterBar {
   constructor(on) {
     this.#on = on;
     const change = () => this.#changed();
-    /** @param {string} id */
-    const choice = (id) => el('select.input', { id, change });
-    /** @param {string} id @param {string} placeholder @param {number} maxlength */
-    const words = (id, placeholder, maxlength) => el('input.input', {
-      id, placeholder, maxlength, autocomplete: 'off', spellcheck: 'false',
+    /** @type {Record<string, HTMLSelectElement | HTMLInputElement>} */
+    const fields = {};
+    /** @param {string} id @param {string} name @param {HTMLSelectElement | HTMLInputElement} field */
+    const cell = (id, name, field) => {
+      fields[id] = field;
+      field.id = id;
+      return el('div', {}, el('label', { for: id }, name), field);
+    };
+    /** @param {Options} options */
+    const choice = (options = []) => {
+      const box = el('select.input', { change });
+      fill(box, options);
+      return box;
+    };
+    /** @param {string} placeholder @param {number} maxlength */
+    const words = (placeholder, maxlength) => el('input.input', {
+      placeholder, maxlength, autocomplete: 'off', spellcheck: 'false',
       input: () => { clearTimeout(this.#timer); this.#timer = setTimeout(change, TYPING); },
     });
-    this.#fields = {
-      team: choice('team'),
-      tag: choice('tag'),
-      assignee: choice('assignee'),
-      status: choice('status'),
-      waiting_minutes: choice('waits'),
-      due_minutes: choice('due'),
-      language: words('language', 'de', 35),
-      attribute: words('attribute', 'plan=pro', 577),
-    };
-    fill(this.#fields.status, STATUSES);
-    fill(this.#fields.waiting_minutes, WAITS);
-    fill(this.#fields.due_minutes, DUES);
-    /** @param {string} name @param {HTMLElement} field */
-    const cell = (name, field) => el('div', {}, el('label', { for: field.id }, name), field);
-    const {
-      team, tag, assignee, status, waiting_minutes: waits, due_minutes: due, language, attribute,
-    } = this.#fields;
     /** @param {string} text @param {() => void} act */
     const link = (text, act) => el('button.link', { type: 'button', click: act }, text);
     this.#save = link('Save as view', () => on.views.edit(this.filter));
@@ -62,11 +56,15 @@ export class FilterBar {
     this.#remove = link('Delete', () => on.views.remove());
     this.#clear = link('Clear', () => { this.show({}); this.#changed(); });
     this.root = el('div.filter', { hidden: true, id: 'filter', role: 'group', 'aria-label': 'Filters' },
-      cell('Team', team), cell('Tag', tag), cell('Operator', assignee), cell('Status', status),
-      cell('Waits at least', waits), cell('Due within', due), cell('Language', language),
-      cell('Attribute', attribute),
+      cell('team', 'Team', choice()), cell('tag', 'Tag', choice()),
+      cell('assignee', 'Operator', choice()), cell('status', 'Status', choice(STATUSES)),
+      cell('waiting_minutes', 'Waits at least', choice(WAITS)),
+      cell('due_minutes', 'Due within', choice(DUES)), cell('language', 'Language', words('de', 35)),
+      cell('attribute', 'Attribute', words('plan=pro', 577)),
       el('div.filter-ends', {}, this.#save, this.#update, this.#rename, this.#remove, this.#clear),
       this.#problem);
+    this.#fields = /** @type {Record<keyof Filters, HTMLSelectElement | HTMLInputElement>} */ (
+      fields);
     this.button = el(
       'button.icon-button',
       {
@@ -106,11 +104,8 @@ export class FilterBar {
     for (const [name, field] of Object.entries(this.#fields)) {
       const value = String(filter[/** @type {keyof Filters} */ (name)] ?? '');
       // the options are loaded when the bar opens; the view may have one that is gone
-      const isOption = field instanceof HTMLInputElement
-        || [...field.options].some((option) => option.value === value);
-      const words = name.endsWith('_minutes') ? `${value} min` : value;
-      if (!isOption) field.append(el('option', { value }, words));
-      field.value = value === 'open' && name === 'status' ? '' : value;
+      choose(field, name === 'status' && value === 'open' ? '' : value,
+        name.endsWith('_minutes') ? `${value} min` : value);
     }
     this.render();
   }
@@ -181,6 +176,18 @@ const fill = (box, options) => {
 };
 
 /**
+ * @param {HTMLSelectElement | HTMLInputElement} box
+ * @param {string} value
+ * @param {string} words of the option, if the select has none of this value
+ */
+const choose = (box, value, words = value) => {
+  const isThere = box instanceof HTMLInputElement
+    || [...box.options].some((option) => option.value === value);
+  if (!isThere) box.append(el('option', { value }, words));
+  box.value = value;
+};
+
+/**
  * Fills a select, and keeps its value. Returns whether the options are there.
  * @param {HTMLSelectElement | HTMLInputElement} box
  * @param {Options} first
@@ -189,19 +196,10 @@ const fill = (box, options) => {
  */
 async function load(box, first, noun, ask) {
   const { value } = box;
-  const before = [...box.children];
   fill(box, first);
-  let isThere = true;
-  try {
-    box.append(...(await ask()).map(([id, words]) => el('option', { value: id }, words)));
-  } catch {
-    isThere = false;
-    box.append(el('option', { disabled: true }, `${noun} could not be loaded`));
-  }
-  /** @param {Element} option */
-  const isOwn = (option) => option instanceof HTMLOptionElement && option.value === value;
-  const own = before.find(isOwn);
-  if (own && ![...box.children].some(isOwn)) box.append(own);
-  box.value = value;
-  return isThere;
+  const options = await ask().catch(() => null);
+  box.append(...options?.map(([id, words]) => el('option', { value: id }, words))
+    ?? [el('option', { disabled: true }, `${noun} could not be loaded`)]);
+  choose(box, value);
+  return !!options;
 }

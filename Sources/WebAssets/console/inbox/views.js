@@ -2,7 +2,7 @@
 // sheets that save, rename and delete them. The gateway counts.
 
 import { el, icon, reconcile } from '../../shared/dom.js';
-import { api, reasonOf, statusOf } from '../shell/api.js';
+import { api, reasonOf } from '../shell/api.js';
 import { find } from '../shell/element.js';
 import { buttons, Sheet } from '../thread/sheet.js';
 import { short } from './row.js';
@@ -26,8 +26,6 @@ export class Views {
   #timer = 0;
   #isStale = false;
   #isLoading = false;
-  /** False after an older gateway has answered. */
-  #isSupported = true;
 
   /** @param {{open: (view: View | null) => void, changed: () => void}} on */
   constructor(on) {
@@ -71,7 +69,7 @@ export class Views {
   /** Requests the views and their counts: at once, then again after a pause. */
   touch() {
     this.#isStale = true;
-    if (!this.#timer && !this.#isLoading && this.#isSupported) this.#load();
+    if (!this.#timer && !this.#isLoading) this.#load();
   }
 
   async #load() {
@@ -79,9 +77,8 @@ export class Views {
     this.#isLoading = true;
     try {
       this.#take(await api.views());
-    } catch (error) {
-      if (statusOf(error) === 404) this.#isSupported = false;
-      else this.#isStale = true;
+    } catch {
+      this.#isStale = true;
     }
     this.#isLoading = false;
     this.#timer = setTimeout(() => {

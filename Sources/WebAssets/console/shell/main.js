@@ -7,9 +7,9 @@ import { requestAhead } from '../inbox/inbox.js';
 import { api, statusOf } from './api.js';
 import { App } from './app.js';
 import { codeForm } from './code-form.js';
-import { enrolmentGate } from './enrolment.js';
 import { login, remember } from './login.js';
 import { choosePassword } from './own-password.js';
+import { rarePages } from './pages.js';
 import { invitation, signOn, takeAnswer, troubleOf } from './sign-on.js';
 
 /** @param {string=} notice why the session ended */
@@ -58,8 +58,18 @@ function enter(session, given = '', ahead = undefined) {
   remember(session);
   const again = async () => enter(await api.token());
   if (session.must_change_password) show(choosePassword(given, again, leave));
-  else if (session.must_add_second_factor) show(enrolmentGate(given, again, leave));
+  else if (session.must_add_second_factor) enrol(given, again);
   else new App(session, boot).start(ahead);
+}
+
+/**
+ * @param {string} given the password of this login
+ * @param {() => Promise<void>} done
+ */
+async function enrol(given, done) {
+  try { show((await rarePages()).enrolmentGate(given, done, leave)); } catch {
+    boot('The server is not responding. Check your connection and try again.');
+  }
 }
 
 /** @param {string=} notice */

@@ -29,20 +29,6 @@ const RELOADED = 'chirrup:console:reloaded'; // when this tab was reloaded for a
 const RELOAD_EVERY = 60_000; // ms
 
 /**
- * Loads a page of the other file. It gets that file's `rest`, whose refusals the page knows.
- * @param {'visitors' | 'analytics' | 'settings'} name
- * @param {() => void} ended
- * @returns {Promise<(context: PageContext) => Page>}
- */
-async function rare(name, ended) {
-  /** @type {RarePages} */
-  const pages = await import(PAGES_FILE);
-  if (pages.build !== BUILD) throw new Outdated();
-  const own = pages.rest(ended);
-  return (context) => pages[name]({ ...context, rest: own });
-}
-
-/**
  * Reloads the console, which then opens the same page. While gateways of two versions answer, as
  * in an upgrade of one after the other, the page of one may get the file of the other again: so it
  * does that once a minute.
@@ -53,6 +39,30 @@ function reloadOnce() {
   sessionStorage.setItem(RELOADED, String(Date.now()));
   location.reload();
   return true;
+}
+
+/**
+ * Loads the other file.
+ * @returns {Promise<RarePages>}
+ */
+export async function rarePages() {
+  /** @type {RarePages} */
+  const pages = await import(PAGES_FILE);
+  if (pages.build === BUILD) return pages;
+  if (reloadOnce()) await new Promise(() => {}); // until the browser has left this page
+  throw new Outdated();
+}
+
+/**
+ * A page of the other file. It gets that file's `rest`, whose refusals the page knows.
+ * @param {'visitors' | 'analytics' | 'settings'} name
+ * @param {() => void} ended
+ * @returns {Promise<(context: PageContext) => Page>}
+ */
+async function rare(name, ended) {
+  const pages = await rarePages();
+  const own = pages.rest(ended);
+  return (context) => pages[name]({ ...context, rest: own });
 }
 
 export class Pages {
@@ -130,7 +140,7 @@ export class Pages {
         page = this.#pages.get(name) ?? make(this.#context);
         this.#pages.set(name, page);
       } catch (error) {
-        if (turn !== this.#turn || error instanceof Outdated && reloadOnce()) return;
+        if (turn !== this.#turn) return;
         this.root.replaceChildren(this.#failed(name, path, error));
         return;
       }

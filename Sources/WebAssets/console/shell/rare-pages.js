@@ -7,6 +7,7 @@ import './icons.js';
 export { analytics } from '../analytics/analytics.js';
 export { settings } from '../settings/settings.js';
 export { visitors } from '../visitors/visitors.js';
+export { enrolmentGate } from './enrolment.js';
 export { rest } from './rest.js';
 
 /** The version of the sources, see `Pages`. */
