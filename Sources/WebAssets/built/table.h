@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-fb4f69550d.js"
+#embed "console-pages-d7d637613f.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-fb4f69550d.js.gz"
+#embed "console-pages-d7d637613f.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-fb4f69550d.js.br"
+#embed "console-pages-d7d637613f.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-8d4204d56a.js"
+#embed "console-a71b0c6bf4.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-8d4204d56a.js.gz"
+#embed "console-a71b0c6bf4.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-8d4204d56a.js.br"
+#embed "console-a71b0c6bf4.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-fb4f69550d.js",
+    {"/assets/console-pages-d7d637613f.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-8d4204d56a.js",
+    {"/assets/console-a71b0c6bf4.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},

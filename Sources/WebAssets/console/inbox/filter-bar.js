@@ -31,7 +31,11 @@ export class FilterBar {
     const change = () => this.#changed();
     /** @type {Record<string, HTMLSelectElement | HTMLInputElement>} */
     const fields = {};
-    /** @param {string} id @param {string} name @param {HTMLSelectElement | HTMLInputElement} field */
+    /**
+     * @param {string} id
+     * @param {string} name
+     * @param {HTMLSelectElement | HTMLInputElement} field
+     */
     const cell = (id, name, field) => {
       fields[id] = field;
       field.id = id;
