@@ -120,11 +120,11 @@ class AnalyticsRun(PagesRun):
         self.promise(f"the list has as many ratings as the figures ({len(everything)})", len(everything) == rated)
         stars = self.download(page.get_by_role("button", name="Stars as CSV"))
         self.promise("and so has the picture of stars", sum(int(row["ratings"]) for row in stars) == rated)
-        place.get_by_label("Rating", exact=True).select_option("1 star")
+        place.get_by_label("Rating", exact=True).select_option("5 stars")
         place.get_by_label("Team", exact=True).select_option("Sales")
         expect(place.locator("ol")).not_to_have_attribute("aria-busy", "true")
         narrowed = self.download(page.get_by_role("button", name="Ratings as CSV"))
-        wanted = self.sql(f"SELECT count(*) {SET} AND rating = 1 AND team_id = (SELECT id FROM chat_teams"
+        wanted = self.sql(f"SELECT count(*) {SET} AND rating = 5 AND team_id = (SELECT id FROM chat_teams"
                           " WHERE name = 'Sales')")
         self.promise(f"filters narrow the list and its file ({len(narrowed)})", str(len(narrowed)) == wanted != "0")
         step = page.get_by_role("group", name="Step")

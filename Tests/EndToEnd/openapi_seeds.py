@@ -143,6 +143,10 @@ tagging = [{"type": "add_tags", "tags": ["kept"]}]
 macros = [
     made("/macros", {"name": f"M{i} {waiting[0]}", "actions": tagging, "is_shared": True}, "macro") for i in range(2)
 ]
+# A workspace may have 20 of these; former seeds and generated requests have made some.
+for path, kinds in (("/proactive-messages", "proactive_messages"), ("/views", "views")):
+    for kept in ask("GET", admin + path, None, owner)[kinds]:
+        ask("DELETE", f"{admin}{path}/{kept['id']}", None, owner)
 proactive = {"name": "Checkout", "body": "A question?", "conditions": {"path": "/checkout*"}}
 proactives = [made("/proactive-messages", proactive, "proactive_message") for _ in range(2)]
 # A tab that is hidden sends no heartbeats, so its visitor stays for the whole run.

@@ -146,7 +146,7 @@ class TeamsRun(WidgetRun):
         mika.locator(".tabs button", has_text="Mine").click()
         expect(self.row(self.mika, self.talk)).to_contain_text("Sales")
         self.pictures(mika, "teams-list")
-        mika.get_by_role("button", name="Filter by team or tag").click()
+        mika.get_by_role("button", name="Filter", exact=True).click()
         team = mika.get_by_label("Team", exact=True)
         expect(team.get_by_role("option")).to_have_text(["All", "No team", "Billing", "Sales"])
         team.select_option(label="Billing")
@@ -156,7 +156,7 @@ class TeamsRun(WidgetRun):
         team.select_option(label="Sales")
         expect(self.row(self.mika, self.talk)).to_be_visible()
         self.promise("the list is filtered by team")
-        mika.get_by_role("button", name="Filter by team or tag").click()
+        mika.get_by_role("button", name="Filter", exact=True).click()
 
     def page_chooses(self, _) -> None:
         widget = self.visitor()

@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-0e89295892.css"
+#embed "console-5be2cd57c2.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-0e89295892.css.gz"
+#embed "console-5be2cd57c2.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-0e89295892.css.br"
+#embed "console-5be2cd57c2.css.br"
 };
 static const unsigned char plain_19[] = {
 #embed "icon-192-799c892582.png"
@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-d7d637613f.js"
+#embed "console-pages-9f8471083e.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-d7d637613f.js.gz"
+#embed "console-pages-9f8471083e.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-d7d637613f.js.br"
+#embed "console-pages-9f8471083e.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-a71b0c6bf4.js"
+#embed "console-b889e2964a.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-a71b0c6bf4.js.gz"
+#embed "console-b889e2964a.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-a71b0c6bf4.js.br"
+#embed "console-b889e2964a.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -347,7 +347,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-0e89295892.css",
+    {"/assets/console-5be2cd57c2.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-d7d637613f.js",
+    {"/assets/console-pages-9f8471083e.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-a71b0c6bf4.js",
+    {"/assets/console-b889e2964a.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
