@@ -150,7 +150,7 @@ class TeamsRun(WidgetRun):
         team = mika.get_by_label("Team", exact=True)
         expect(team.get_by_role("option")).to_have_text(["All", "No team", "Billing", "Sales"])
         team.select_option(label="Billing")
-        expect(mika.get_by_text("No conversations of this team")).to_be_visible()
+        expect(mika.get_by_text("No conversations match")).to_be_visible()
         self.accessible(mika, "the list's filter")
         self.pictures(mika, "teams-filter")
         team.select_option(label="Sales")
