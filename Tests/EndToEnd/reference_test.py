@@ -113,6 +113,7 @@ class ReferenceRun(Run):
     def keyboard(self) -> None:
         page = self.api
         page.reload()
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.keyboard.press("Tab")
         expect(page.get_by_text("Skip to the content")).to_be_focused()
         page.keyboard.press("Enter")
