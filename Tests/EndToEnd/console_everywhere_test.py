@@ -135,7 +135,7 @@ class Everywhere(WidgetRun):
         def older(route) -> None:
             answer = route.fetch()
             text = answer.text()
-            build = re.search(r'\.build!=="([0-9a-f]{10})"', text).group(1)
+            build = re.search(r'\.build[!=]=="([0-9a-f]{10})"', text).group(1)
             text = text.replace(build, "0" * 10)
             text = re.sub(r"console-pages-[0-9a-f]{10}", "console-pages-0000000000", text)
             route.fulfill(response=answer, body=text if is_old else answer.text())
