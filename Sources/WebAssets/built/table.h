@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-9f8471083e.js"
+#embed "console-pages-bf0c585c9c.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-9f8471083e.js.gz"
+#embed "console-pages-bf0c585c9c.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-9f8471083e.js.br"
+#embed "console-pages-bf0c585c9c.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-b889e2964a.js"
+#embed "console-dc47fa8c8f.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-b889e2964a.js.gz"
+#embed "console-dc47fa8c8f.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-b889e2964a.js.br"
+#embed "console-dc47fa8c8f.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-9f8471083e.js",
+    {"/assets/console-pages-bf0c585c9c.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-b889e2964a.js",
+    {"/assets/console-dc47fa8c8f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},

@@ -66,7 +66,7 @@ export function badge(count) {
  * push messages under way.
  */
 export async function clear() {
-  badge(0);
   await close({});
   await (await (await registered)?.pushManager?.getSubscription())?.unsubscribe();
+  badge(0); // last: the list shows its number until the session ends
 }
