@@ -24,6 +24,8 @@ workspace = re.search(r'data-workspace="(pk_[^"]+)"', open(log, errors="replace"
 
 def ask(method, path, body=None, token=None):
     headers = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+    if path == "/api/v1/widget/visit":
+        headers["Origin"] = url  # the workspace may list the origins of its pages
     if token:
         headers["Authorization"] = "Bearer " + token
     request = urllib.request.Request(

@@ -44,6 +44,7 @@ struct SettingsRoutes: RouteGroup {
       WorkspaceSettings.change(
         values, origins: origins, changesOrigins: object.has("allowed_origins"), by: call.actor))
     api.cachedSettings.forget(call.workspace)
+    api.watched.forget(call.workspace)
     return try await showSettings(call)
   }
 

@@ -77,6 +77,14 @@ public final class WatchedVisitors: Sendable {
     return place
   }
 
+  /// The next page gets what the workspace has changed. Pages at other gateways get it after
+  /// `placeSeconds`.
+  func forget(_ workspace: Identifier) {
+    places.withLock { places in
+      places = places.filter { $0.value.workspace.id != workspace }
+    }
+  }
+
   private func isFresh(_ place: Place, _ now: WallTime) -> Bool {
     (0..<WatchedVisitors.placeSeconds * 1_000_000)
       .contains(now.microseconds - place.readAt.microseconds)
