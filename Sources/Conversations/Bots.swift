@@ -80,8 +80,8 @@ public final class Bots: Sendable {
     }
   }
 
-  /// One statement reads the messages and one notes what was answered: with one of each for every
-  /// message, bots took a third of PostgreSQL's time.
+  /// One statement reads the messages of all conversations, and one records the answered ones. With
+  /// two statements for each message, bots took a third of PostgreSQL's time.
   private func answer(
     _ sessions: [Identifier], _ workspace: Identifier, _ script: BotScript, _ now: WallTime
   ) async throws(Failure) {

@@ -112,7 +112,8 @@ public enum ProactiveMessages {
     ) { !$0.isEmpty }
   }
 
-  /// What a page needs: whether an operator is available, and the enabled messages as a JSON array.
+  /// The answer tells a page whether an operator is available, and has the enabled messages as a
+  /// JSON array.
   public static func forPages(
     of workspace: Identifier
   ) -> Statement<(isSomebodyAvailable: Bool, messages: [UInt8])> {

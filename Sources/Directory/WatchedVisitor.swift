@@ -76,7 +76,7 @@ public enum WatchedVisitor {
         """, [.uuid(gateway)]))
   }
 
-  /// How long a browser that was away is told of a conversation.
+  /// A browser without a connection learns of a conversation if its next beacon comes within this.
   private static let invitationTime: SQL = "interval '10 minutes'"
 
   // MARK: For operators
@@ -138,7 +138,7 @@ public enum WatchedVisitor {
       """, [.uuid(workspace), .uuid(watcher)])
   }
 
-  /// What is needed to begin a conversation with a browser.
+  /// A browser with which an operator begins a conversation.
   public struct Target: Sendable {
     public var secretHash: [UInt8]
     public var visitor: Identifier?

@@ -283,7 +283,7 @@ enum MemberTexts {
     passkeys | The passkeys. |
     password | Whether a password is set, and by whom. |
     password_login | Members log in with a password or passkey, too. | true
-    path | Of the page; `*` stands for any text, empty for every page. | /checkout*
+    path | The path of the page; `*` stands for any text. Empty: every page. | /checkout*
     payload | Buttons, cards and so on, beside the text. | {}
     pointer |  | /email
     position | The place in the order, or the side of the page. | 1

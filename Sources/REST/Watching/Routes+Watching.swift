@@ -1,4 +1,4 @@
-/// Who is on the site now, and proactive messages.
+/// The routes for visitors who have a page open now, and for proactive messages.
 extension API {
   static let watchingRoutes: [Route] = [
     Route(

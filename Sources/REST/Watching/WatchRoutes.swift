@@ -1,5 +1,5 @@
-/// Who is on the site now: the beacons of pages, the list for operators, and conversations that
-/// operators begin with somebody on it.
+/// Visitors who have a page of the site open now. Pages send beacons, operators read the list and
+/// begin conversations with these visitors.
 import Chat
 import Conversations
 import Directory

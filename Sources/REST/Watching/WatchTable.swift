@@ -248,7 +248,7 @@ struct WatchTable: Sendable {
 
   // MARK: Storing
 
-  /// What has changed since the last call, at most `limit`. Changes that were not stored come back
+  /// Removes and returns at most `limit` changes. The caller returns those that it could not store,
   /// with `giveBack`.
   mutating func takeChanges(limit: Int) -> [WatchedVisitor.Change] {
     var changes: [WatchedVisitor.Change] = []
