@@ -30,9 +30,10 @@ enum ListCoding {
       let coding = AcceptEncoding.preferred(fields, among: [.gzip])
     else { return }
     response.headers.append(("Content-Encoding", coding.rawValue))
-    response.body = padded(response.body.withRawSpan {
-      Deflater.gzip($0, level: level(bytes: $0.byteCount))
-    })
+    response.body = padded(
+      response.body.withRawSpan {
+        Deflater.gzip($0, level: level(bytes: $0.byteCount))
+      })
   }
 
   /// Adds a file name of random length to the header, which every decoder skips (RFC 1952 §2.3.1).
