@@ -21,6 +21,9 @@ public struct Conversation: Sendable, Equatable {
   public var lastPreview: String?
   public var lastRole: String?
   public var lastAt: WallTime?
+  /// The operator who wrote the last message; nil if somebody else did.
+  public var lastAuthor: Identifier?
+  public var lastAuthorName: String = ""
   /// The highest seq that any operator has read.
   public var readSeq: Int64
   public var visitorReadSeq: Int64
@@ -85,11 +88,16 @@ private let conversationsSQL: SQL = """
     s.team_id,
     (SELECT g.name FROM chat_teams g WHERE g.workspace_id = $2::uuid AND g.id = s.team_id),
     \(Targets.nextDue("s", "target")), target.first_response_missed_at IS NOT NULL,
-    target.resolution_missed_at IS NOT NULL
+    target.resolution_missed_at IS NOT NULL, author.operator_id, author.operator_name
   FROM chat_sessions s
   LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
   LEFT JOIN chat_targets target
     ON target.workspace_id = $2::uuid AND target.session_id = s.id
+  LEFT JOIN LATERAL (
+    SELECT c.operator_id, c.operator_name FROM chats c
+    WHERE s.last_message_role = 'operator' AND c.workspace_id = $2::uuid AND c.session_id = s.id
+      AND c.seq > s.last_seq - 128 AND c.role = 'operator' AND c.kind NOT IN ('note', 'event')
+    ORDER BY c.seq DESC LIMIT 1) AS author ON true
   WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
   """
 
@@ -105,7 +113,8 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     assignee: rows.uuid(row, 6), assigneeName: rows.text(row, 7) ?? "",
     team: rows.uuid(row, 25), teamName: rows.text(row, 26) ?? "",
     lastSeq: rows.int(row, 8) ?? 0, lastPreview: rows.text(row, 9), lastRole: rows.text(row, 10),
-    lastAt: rows.time(row, 11), readSeq: rows.int(row, 12) ?? 0,
+    lastAt: rows.time(row, 11), lastAuthor: rows.uuid(row, 30),
+    lastAuthorName: rows.text(row, 31) ?? "", readSeq: rows.int(row, 12) ?? 0,
     visitorReadSeq: rows.int(row, 13) ?? 0, createdAt: createdAt, updatedAt: updatedAt,
     waitingSince: rows.time(row, 16), claimedAt: rows.time(row, 17), closedAt: rows.time(row, 18),
     context: rows.bytes(row, 19) ?? Array("{}".utf8),
@@ -141,6 +150,7 @@ public func appendConversationJSON(
           $0.appendMember("preview", conversation.lastPreview ?? "")
           $0.appendMember("role", conversation.lastRole ?? "")
           $0.appendMember("at", at)
+          appendNamed("operator", conversation.lastAuthor, conversation.lastAuthorName, to: &$0)
         }
       } else {
         json.appendMember("last_message", json: "null")

@@ -1,10 +1,10 @@
 import Postgres
 public import Primitives
 
-/// The figures of a period and of the one of the same length before it: of all conversations, or of
-/// each operator, team or tag. A conversation with two tags counts for both.
+/// The figures of a period and of the one of the same length before it, of each operator, team or
+/// tag. A conversation with two tags counts for both.
 extension Analytics {
-  public enum Grouping: CaseIterable, Sendable { case all, operators, teams, tags }
+  public enum Grouping: CaseIterable, Sendable { case operators, teams, tags }
 
   public struct Group: Sendable, Equatable {
     /// The id of the operator or team, or the tag.
@@ -15,13 +15,12 @@ extension Analytics {
     public var previous: Figures
   }
 
-  /// Groups with a conversation in the period, the busiest first; with `all` always one.
+  /// Groups with a conversation in the period, the busiest first.
   public static func groups(
     _ grouping: Grouping, of workspace: Identifier, from: String, to: String, limit: Int
   ) -> Statement<[Group]> {
     let sql =
       switch grouping {
-      case .all: allSQL
       case .operators: operatorsSQL
       case .teams: teamsSQL
       case .tags: tagsSQL
@@ -40,35 +39,39 @@ extension Analytics {
 
   // MARK: The statements
 
-  private static let allSQL = sql(
-    amounts: """
-      \(workspaceAmounts(by: "''", of: "= '00000000-0000-0000-0000-000000000000'"))
-      UNION ALL SELECT false, '', 'sessions', 0, 0
-      """, open: openMessages(by: "''", from: firstDay), name: "''")
-
   private static let operatorsSQL = sql(
     amounts: workspaceAmounts(by: "operator_id", of: "<> '00000000-0000-0000-0000-000000000000'"),
     open: openMessages(by: "f.operator_id", from: firstDay),
     name: "(SELECT p.name FROM operators p WHERE p.id = n.key)")
 
   private static let teamsSQL = sql(
-    amounts: groupAmounts(of: "'team'"),
+    amounts: groupAmounts(of: "'team'", by: "name"),
     open: openMessages(by: "f.team_id::text", from: firstDay),
     name: """
       (SELECT t.name FROM chat_teams t WHERE t.workspace_id = $1::uuid AND t.id = n.key::uuid)
       """)
 
   private static let tagsSQL = sql(
-    amounts: groupAmounts(of: "'tag'"),
+    amounts: groupAmounts(of: "'tag'", by: "name"),
     open: openMessages(by: "g.tag", from: firstDay, with: ", unnest(f.tags) AS g (tag)"),
     name: "n.key")
 
   /// The first day of the period before.
-  private static let firstDay: SQL = "($2::text::date - ($3::text::date - $2::text::date) - 1)"
+  static let firstDay: SQL = "($2::text::date - ($3::text::date - $2::text::date) - 1)"
 
-  /// A percentile is the upper end of the bucket in which it lies, of the distribution that the
-  /// days have together.
   private static func sql(amounts: SQL, open: SQL, name: SQL) -> SQL {
+    """
+    \(figures(amounts: amounts, open: open))
+    SELECT n.key::text, \(name), \(columns(of: "n")), \(columns(of: "b"))
+    FROM figures n LEFT JOIN figures b ON b.is_before AND b.key = n.key
+    WHERE NOT n.is_before
+    ORDER BY n.sessions DESC, n.key LIMIT $4::bigint
+    """
+  }
+
+  /// The figures by key, of the period and of the one before it. A percentile is the upper end of
+  /// the bucket in which it lies, of the distribution that the days have together.
+  static func figures(amounts: SQL, open: SQL) -> SQL {
     """
     WITH amounts AS (
       \(amounts)
@@ -89,45 +92,49 @@ extension Analytics {
         \(times)
       FROM sums s GROUP BY 1, 2
     )
-    SELECT n.key::text, \(name), \(columns(of: "n")), \(columns(of: "b"))
-    FROM figures n LEFT JOIN figures b ON b.is_before AND b.key = n.key
-    WHERE NOT n.is_before
-    ORDER BY n.sessions DESC, n.key LIMIT $4::bigint
     """
   }
 
   /// The days of everybody or of each operator, as amounts in buckets.
-  private static func workspaceAmounts(by key: SQL, of operators: SQL) -> SQL {
+  static func workspaceAmounts(
+    by key: SQL, of operators: SQL, from first: SQL = firstDay
+  ) -> SQL {
     """
     SELECT day < $2::text::date AS is_before, \(key) AS key, metric, bucket,
         sum(sessions) AS amount
       FROM chat_analytics_buckets
-      WHERE workspace_id = $1::uuid AND day BETWEEN \(firstDay) AND $3::text::date
+      WHERE workspace_id = $1::uuid AND day BETWEEN \(first) AND $3::text::date
         AND operator_id \(operators) AND metric <> 'hour'
       GROUP BY 1, 2, 3, 4
       UNION ALL
       SELECT day < $2::text::date, \(key), m.metric, 0, sum(m.amount)
       FROM chat_analytics, LATERAL (VALUES ('sessions', sessions), ('messages', messages))
         AS m (metric, amount)
-      WHERE workspace_id = $1::uuid AND day BETWEEN \(firstDay) AND $3::text::date
+      WHERE workspace_id = $1::uuid AND day BETWEEN \(first) AND $3::text::date
         AND operator_id \(operators)
       GROUP BY 1, 2, 3
     """
   }
 
-  private static func groupAmounts(of kind: SQL) -> SQL {
+  /// The days of teams or tags; `name` is the condition for one of them.
+  static func groupAmounts(
+    of kind: SQL, by key: SQL, name: SQL = "", from first: SQL = firstDay
+  ) -> SQL {
     """
-    SELECT day < $2::text::date AS is_before, name AS key, metric, bucket, sum(amount) AS amount
+    SELECT day < $2::text::date AS is_before, \(key) AS key, metric, bucket,
+        sum(amount) AS amount
       FROM chat_analytics_groups
-      WHERE workspace_id = $1::uuid AND kind = \(kind)
-        AND day BETWEEN \(firstDay) AND $3::text::date
+      WHERE workspace_id = $1::uuid AND kind = \(kind) \(name)
+        AND day BETWEEN \(first) AND $3::text::date
       GROUP BY 1, 2, 3, 4
     """
   }
 
   /// The messages of conversations that are not closed. Counting them with each message would cost
   /// every message something; these conversations are few.
-  static func openMessages(by key: SQL, from first: SQL, with more: SQL = "") -> SQL {
+  static func openMessages(
+    by key: SQL, from first: SQL, with more: SQL = "", where condition: SQL = ""
+  ) -> SQL {
     """
     SELECT f.day < $2::text::date AS is_before, \(key) AS key,
         sum(s.message_count - f.messages) AS amount
@@ -135,13 +142,13 @@ extension Analytics {
         SELECT c.message_count FROM chat_sessions c
         WHERE c.workspace_id = $1::uuid AND c.id = f.session_id OFFSET 0) AS s
       WHERE f.workspace_id = $1::uuid AND f.day BETWEEN \(first) AND $3::text::date
-        AND f.resolution_ms IS NULL
+        AND f.resolution_ms IS NULL \(condition)
       GROUP BY 1, 2
     """
   }
 
   /// The numbers of conversations that have a time, and of each rating.
-  static func numbers(of amount: SQL) -> SQL {
+  private static func numbers(of amount: SQL) -> SQL {
     """
     sum(\(amount)) FILTER (WHERE metric = 'wait')::bigint AS claimed,
         sum(\(amount)) FILTER (WHERE metric = 'first_response')::bigint AS answered,
@@ -170,7 +177,7 @@ extension Analytics {
   }
 
   /// The columns of `Figures`.
-  private static func columns(of row: SQL) -> SQL {
+  static func columns(of row: SQL) -> SQL {
     """
     \(row).sessions, \(row).claimed, \(row).answered, \(row).closed, \(row).messages, \(row).stars1,
       \(row).stars2, \(row).stars3, \(row).stars4, \(row).stars5, \(row).wait50, \(row).wait90,

@@ -14,7 +14,8 @@ enum DemoContent {
   /// - Parameter connection: of the tables' owner.
   static func create(in workspace: Identifier, _ connection: BlockingConnection) throws {
     try GeneratedConversations(
-      workspace: workspace, count: conversations, open: open, seed: 7, colleagues: [colleague]
+      workspace: workspace, count: conversations, open: open, seed: 7, teams: [],
+      colleagues: [colleague]
     ).create(connection) { _ in }
     for statement in [replies, rules, menu] {
       try connection.run(Query(statement, [.uuid(workspace)]))

@@ -11,17 +11,32 @@ enum DemoData {
     var slowness: Double
     /// How many stars the ratings lack on average, roughly.
     var harshness: Double
+    /// The team whose conversations they answer; nil: those of no team.
+    var team: String?
+  }
+
+  /// A team, with its targets in minutes.
+  struct Team {
+    var name: String
+    var firstResponse: Int
+    var resolution: Int
   }
 
   static let operators = [
-    Colleague(name: "Dana", share: 9, slowness: 0.6, harshness: 0.55),
-    Colleague(name: "Jonas", share: 7, slowness: 1.3, harshness: 1.0),
-    Colleague(name: "Tariq", share: 6, slowness: 0.9, harshness: 0.7),
-    Colleague(name: "Noor", share: 5, slowness: 0.75, harshness: 0.45),
-    Colleague(name: "Freya", share: 4, slowness: 2.2, harshness: 1.6),
-    Colleague(name: "Mateo", share: 3, slowness: 1.0, harshness: 0.8),
-    Colleague(name: "Ines", share: 2, slowness: 1.6, harshness: 1.2),
+    Colleague(name: "Dana", share: 9, slowness: 0.6, harshness: 0.55, team: "Orders"),
+    Colleague(name: "Jonas", share: 7, slowness: 1.3, harshness: 1.0, team: "Workshop"),
+    Colleague(name: "Tariq", share: 6, slowness: 0.9, harshness: 0.7, team: "Orders"),
+    Colleague(name: "Noor", share: 5, slowness: 0.75, harshness: 0.45, team: "Sales"),
+    Colleague(name: "Freya", share: 4, slowness: 2.2, harshness: 1.6, team: "Workshop"),
+    Colleague(name: "Mateo", share: 3, slowness: 1.0, harshness: 0.8, team: "Sales"),
+    Colleague(name: "Ines", share: 2, slowness: 1.6, harshness: 1.2, team: "Orders"),
     Colleague(name: "Kenji", share: 2, slowness: 0.8, harshness: 0.5),
+  ]
+
+  static let teams = [
+    Team(name: "Orders", firstResponse: 3, resolution: 20),
+    Team(name: "Sales", firstResponse: 2, resolution: 15),
+    Team(name: "Workshop", firstResponse: 5, resolution: 30),
   ]
 
   /// `weight` is a language's relative frequency. `moods` are the comments with one to five stars.
@@ -145,15 +160,17 @@ enum DemoData {
       ('Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/18.5 Safari/605.1.15'),
       ('Mozilla/5.0 (Linux; Android 15) Chrome/142.0.0.0 Mobile Safari/537.36'),
       ('Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0');
+    CREATE TEMP TABLE demo_teams (id uuid, name text, response int, resolution int);
     CREATE TEMP TABLE demo_staff (
-      id uuid, name text, slowness float8, harshness float8, low float8, high float8);
+      id uuid, name text, slowness float8, harshness float8, low float8, high float8, team uuid);
     CREATE TEMP TABLE demo_hours (
       at timestamptz, busy float8, low float8 PRIMARY KEY, high float8);
     CREATE TEMP TABLE demo_rows (
       n bigint, id uuid, visitor uuid, status text, people int, talk int, name text, place int,
       agent int, operator_id uuid, operator_name text, first_id uuid, first_name text,
       created_at timestamptz, claimed_at timestamptz, replied_at timestamptz,
-      closed_at timestamptz, shown int, rating int, moved int);
+      closed_at timestamptz, shown int, rating int, moved int,
+      team uuid);
     """
 
   /// Cumulated weights of the hours from 90 days to 2 hours ago; later conversations might close in

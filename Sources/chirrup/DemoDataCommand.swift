@@ -12,9 +12,10 @@ struct DemoDataCommand: AsyncParsableCommand {
     discussion: """
       The conversations date from the past 90 days, with the busy hours and weekdays of a shop. \
       The latest are open, and a tenth of the open ones wait in the queue. Generated operators \
-      without a password answer them, some faster and better than others. Another run adds more; \
-      one with the same --seed draws the same. Use a separate workspace: generated conversations \
-      cannot be told apart from real ones later.
+      without a password answer them, some faster and better than others, in three teams with \
+      targets that they meet or miss. Another run adds more; one with the same --seed draws the \
+      same. Use a separate workspace: generated conversations cannot be told apart from real ones \
+      later.
       """)
 
   @OptionGroup var data: DataOptions
@@ -56,7 +57,7 @@ struct DemoDataCommand: AsyncParsableCommand {
       let start = SystemClock.now()
       try GeneratedConversations(
         workspace: workspace.id, count: conversations, open: open, seed: seed,
-        colleagues: DemoData.operators
+        teams: DemoData.teams, colleagues: DemoData.operators
       ).create(connection) { last in
         Terminal.note("\(last) of \(conversations) conversations")
       }

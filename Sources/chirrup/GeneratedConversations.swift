@@ -12,6 +12,7 @@ struct GeneratedConversations {
   var open: Int
   /// The same seed draws the same conversations.
   var seed: Int
+  var teams: [DemoData.Team]
   var colleagues: [DemoData.Colleague]
 
   /// Conversations per transaction: small enough to report progress and to let other writers in.
@@ -23,6 +24,15 @@ struct GeneratedConversations {
   func create(_ connection: BlockingConnection, report: (Int) -> Void) throws {
     // Generated conversations must not trigger webhooks.
     try connection.execute(script: "SET chirrup.webhooks = 'off'; " + DemoData.templates)
+    for team in teams {
+      try connection.run(
+        Query(
+          Self.team,
+          [
+            .uuid(workspace), .text(team.name), .int(Int64(team.firstResponse)),
+            .int(Int64(team.resolution)),
+          ]))
+    }
     for colleague in colleagues {
       try connection.run(
         Query(
@@ -30,6 +40,7 @@ struct GeneratedConversations {
           [
             .uuid(workspace), .text(colleague.name), .int(Int64(colleague.share)),
             .text("\(colleague.slowness)"), .text("\(colleague.harshness)"),
+            .text(colleague.team),
           ]))
     }
     try connection.run(Query(Self.shares, []))
@@ -56,15 +67,28 @@ struct GeneratedConversations {
     }
     try connection.execute(
       script: """
-        DROP TABLE demo_people, demo_places, demo_agents, demo_staff, demo_hours, demo_rows;
+        DROP TABLE demo_people, demo_places, demo_agents, demo_teams, demo_staff, demo_hours,
+          demo_rows;
         RESET chirrup.webhooks; ANALYZE visitors; ANALYZE chat_sessions; ANALYZE chats
         """)
     // One recount is faster than the gateway, which counts conversation by conversation.
     _ = try connection.run(Analytics.recompute(workspace))
   }
 
-  /// Creates a generated operator once per installation, adds them to the workspace, and notes
-  /// their share of the conversations (in `high`, until `shares` has run) and their ways.
+  /// Creates a team once, with its targets.
+  private static let team: StaticString = """
+    WITH made AS (
+      INSERT INTO chat_teams (workspace_id, name, first_response_minutes, resolution_minutes)
+      VALUES ($1::uuid, $2::text, $3::bigint, $4::bigint) ON CONFLICT DO NOTHING RETURNING id
+    )
+    INSERT INTO demo_teams
+    SELECT t.id, $2::text, $3::bigint, $4::bigint FROM (
+      SELECT id FROM made
+      UNION SELECT id FROM chat_teams WHERE workspace_id = $1::uuid AND name = $2::text) AS t
+    """
+
+  /// Creates a generated operator once per installation, adds them to the workspace and to a team,
+  /// and notes their share of the conversations (in `high`, until `shares` has run) and their ways.
   private static let colleague: StaticString = """
     WITH made AS (
       INSERT INTO operators (email, name)
@@ -76,9 +100,15 @@ struct GeneratedConversations {
     ), joined AS (
       INSERT INTO memberships (workspace_id, operator_id) SELECT $1::uuid, id FROM all_of_them
       ON CONFLICT DO NOTHING
+    ), placed AS (
+      INSERT INTO chat_team_members (workspace_id, team_id, operator_id)
+      SELECT $1::uuid, t.id, o.id FROM all_of_them o JOIN demo_teams t ON t.name = $6::text
+      ON CONFLICT DO NOTHING
     )
     INSERT INTO demo_staff
-    SELECT id, $2::text, $4::text::float8, $5::text::float8, 0, $3::bigint FROM all_of_them
+    SELECT o.id, $2::text, $4::text::float8, $5::text::float8, 0, $3::bigint,
+      (SELECT t.id FROM demo_teams t WHERE t.name = $6::text)
+    FROM all_of_them o
     """
 
   /// Each operator gets the part of [0, 1) that is their share.
@@ -103,7 +133,8 @@ struct GeneratedConversations {
   /// last `$5` are open, and the last tenth of these waits. The three before that tenth are
   /// assigned to the first real member. Response and closing times are distributed exponentially:
   /// longer in busy hours and with slower operators. Visitors who waited long give fewer stars. One
-  /// in twenty closed conversations went from one operator to another after the first reply.
+  /// in twenty closed conversations went from one operator to another after the first reply. A
+  /// conversation belongs to the team of its operator; those that wait belong to none.
   private static let draw: StaticString = """
     WITH languages AS (
       SELECT p.n, p.names, row_number() OVER (ORDER BY p.n, g) - 1 AS place,
@@ -167,7 +198,9 @@ struct GeneratedConversations {
         ELSE 4 END,
       CASE WHEN t.status = 'closed' AND t.rated < 0.35 THEN greatest(1, 5 - floor(t.anger
         * (t.harshness + CASE WHEN t.claim > interval '90 seconds' THEN 0.6 ELSE 0 END))::int) END,
-      (o.id IS NOT NULL)::int
+      (o.id IS NOT NULL)::int,
+      CASE WHEN t.status <> 'waiting' THEN (
+        SELECT d.team FROM demo_staff d WHERE d.id = coalesce(o.id, t.operator_id)) END
     FROM answered t
     JOIN languages l ON l.place = floor(t.language * l.places)
     LEFT JOIN LATERAL (
@@ -189,7 +222,7 @@ struct GeneratedConversations {
     INSERT INTO chat_sessions (id, workspace_id, user_id, status, created_at, updated_at,
       assigned_operator_id, operator_name, last_seq, last_message_at, last_message_preview,
       last_message_role, message_count, \(ConversationQueue.entryTime), claimed_at,
-      first_response_at, closed_at, closed_by, context)
+      first_response_at, closed_at, closed_by, team_id, team_since, context)
     SELECT r.id, $1::uuid, r.visitor, r.status, r.created_at,
       CASE r.status WHEN 'closed' THEN r.closed_at WHEN 'waiting' THEN r.created_at
         ELSE r.replied_at + (r.shown - 2) * interval '50 seconds' END,
@@ -201,6 +234,7 @@ struct GeneratedConversations {
       CASE WHEN r.shown % 2 = 1 THEN 'visitor' ELSE 'operator' END, r.shown,
       CASE WHEN r.status = 'waiting' THEN r.created_at END, r.claimed_at, r.replied_at, r.closed_at,
       CASE WHEN r.status = 'closed' THEN r.operator_id END,
+      r.team, CASE WHEN r.team IS NOT NULL THEN r.created_at END,
       jsonb_build_object('page', 'https://shop.example' || l.page, 'title', l.title,
         'locale', p.locale, 'timezone', p.zone, 'user_agent', a.agent,
         'referrer', CASE WHEN r.n % 3 = 0 THEN 'https://www.search.example/' ELSE '' END)
@@ -267,6 +301,20 @@ struct GeneratedConversations {
     INSERT INTO session_tags (workspace_id, session_id, tag)
     SELECT $1::uuid, r.id, l.tag FROM demo_rows r JOIN demo_places l ON l.n = r.place
     WHERE r.n % 5 < 2 AND r.status <> 'waiting'
+    """,
+    // The targets of closed conversations, as of a shop that is always open. The gateway computes
+    // those of the open ones.
+    """
+    INSERT INTO chat_targets (workspace_id, session_id, started_at, team_id,
+      first_response_minutes, resolution_minutes, first_response_due_at, resolution_due_at,
+      first_response_missed_at, resolution_missed_at, is_settled)
+    SELECT $1::uuid, r.id, r.created_at, r.team, t.response, t.resolution, d.response,
+      d.resolution, CASE WHEN r.replied_at > d.response THEN d.response END,
+      CASE WHEN r.closed_at > d.resolution THEN d.resolution END, true
+    FROM demo_rows r JOIN demo_teams t ON t.id = r.team CROSS JOIN LATERAL (
+      SELECT r.created_at + t.response * interval '1 minute' AS response,
+        r.created_at + t.resolution * interval '1 minute' AS resolution) AS d
+    WHERE r.status = 'closed'
     """,
     """
     INSERT INTO csat_responses

@@ -54,4 +54,38 @@ import Testing
     }
     Issue.record("the hour ended twice")
   }
+
+  /// What the analytics compare: each team has closed conversations, and targets that were met and
+  /// missed as its times say.
+  @Test("demo-data makes three teams, whose targets are met and missed")
+  func teams() throws {
+    let url = try EmptyDatabase().url
+    #expect(try run(["migrate", "up"], on: url) == 0)
+    #expect(try run(["workspace", "create", "shop"], on: url) == 0)
+    for _ in 1...2 {
+      let fill = ["demo-data", "--workspace", "shop", "--conversations", "600"]
+      #expect(try run(fill, on: url) == 0)
+    }
+    let connection = try BlockingConnection(url)
+    let teams = try connection.texts(
+      """
+      SELECT format('%s: %s members', t.name, (SELECT count(*) FROM chat_team_members m
+        WHERE m.team_id = t.id)) FROM chat_teams t ORDER BY t.name
+      """)
+    #expect(teams == ["Orders: 3 members", "Sales: 2 members", "Workshop: 2 members"])
+    let targets = try connection.run(
+      Query(
+        """
+        SELECT count(DISTINCT t.team_id),
+          count(*) FILTER (WHERE t.first_response_missed_at IS NULL),
+          count(t.first_response_missed_at), count(t.resolution_missed_at),
+          count(*) FILTER (WHERE t.team_id IS DISTINCT FROM s.team_id OR s.status <> 'closed'
+            OR (t.first_response_missed_at IS NULL)
+              <> (s.first_response_at <= t.first_response_due_at)
+            OR (t.resolution_missed_at IS NULL) <> (s.closed_at <= t.resolution_due_at))
+        FROM chat_targets t JOIN chat_sessions s ON s.id = t.session_id
+        """))
+    let counts = (0..<5).map { targets.int(0, $0) ?? -1 }
+    #expect(counts[0] == 3 && counts[1...3].allSatisfy { $0 > 0 } && counts[4] == 0, "\(counts)")
+  }
 }

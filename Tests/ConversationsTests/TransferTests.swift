@@ -32,6 +32,28 @@ import Testing
     #expect(rows.int(0, 0) == 1)
   }
 
+  @Test("the last message keeps its author after a transfer, and behind events and notes")
+  func author() async throws {
+    let place = try await Workplace()
+    let ivo = try await Workplace.addOperator("Ivo", to: place.workspace, place.database)
+    let session = try await place.conversation(messages: ["hello"])
+    #expect(try await place.read(session).lastAuthor == nil)
+    _ = try await place.claim(session)
+    _ = await place.database.store(
+      session: session, workspace: place.id, id: Workplace.identifier(), role: "operator",
+      kind: "text", sender: place.mika.id, name: "Mika", body: Array("one moment".utf8),
+      payload: nil)
+    #expect(try await place.transfer(session, to: ivo.id, reason: "knows bikes") == .applied)
+    let row = try await place.read(session)
+    #expect(row.assignee == ivo.id && row.lastPreview == "one moment")
+    #expect(row.lastAuthor == place.mika.id && row.lastAuthorName == "Mika")
+    var json: [UInt8] = []
+    appendConversationJSON(row, to: &json)
+    #expect(JSONValue(json)?["last_message"]?["operator"]?["name"]?.string == "Mika")
+    await place.say("thank you", in: session)
+    #expect(try await place.read(session).lastAuthor == nil)
+  }
+
   @Test("a conversation that returns to the queue has its old position")
   func returned() async throws {
     let place = try await Workplace()

@@ -37,8 +37,23 @@ import Testing
     var statements = Analytics.Grouping.allCases.map {
       (Analytics.groups($0, of: id, from: from, to: to, limit: 9).query.sql, ", bigint", ", 9")
     }
-    statements.append((Analytics.days(id, from: from, to: to).query.sql, "", ""))
-    statements.append((Analytics.hours(id, from: from, to: to).query.sql, "", ""))
+    let everybody = "00000000-0000-0000-0000-000000000000"
+    let scopes: [(Analytics.Scope, key: String)] = [
+      (.all, everybody), (.ofOperator(id), "00000000-0000-0000-0000-000000000001"),
+      (.ofTeam(id), "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaa1"), (.withTag(""), "tag 1"),
+    ]
+    for (scope, key) in scopes {
+      let total = Analytics.total(of: scope, in: id, from: from, to: to)
+      let days = Analytics.days(of: scope, in: id, from: from, to: to)
+      for sql in [total.query.sql, days.query.sql] {
+        statements.append((sql, ", text", ", '\(key)'"))
+      }
+    }
+    // Those of teams and tags read the conversations.
+    for (scope, key) in scopes.prefix(2) {
+      let hours = Analytics.hours(of: scope, in: id, from: from, to: to)
+      statements.append((hours.query.sql, ", text", ", '\(key)'"))
+    }
     return try statements.enumerated().map { at, statement in
       let (sql, types, values) = statement
       try owner.execute(script: "PREPARE s\(at) (uuid, text, text\(types)) AS \(sql)")
@@ -56,7 +71,7 @@ import Testing
   func growth() throws {
     let small = try pages(database(conversations: 20_000))
     let large = try pages(database(conversations: 100_000))
-    #expect(small.count == 6 && small.allSatisfy { $0 > 0 })
+    #expect(small.count == 13 && small.allSatisfy { $0 > 0 })
     for (few, many) in zip(small, large) {
       #expect(Double(many) < 1.3 * Double(few) + 8, "\(small), then \(large) pages")
     }

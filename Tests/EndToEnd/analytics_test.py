@@ -28,25 +28,18 @@ class AnalyticsRun(PagesRun):
         self.base = self.options.base_url
         self.desk = self.context(1440, 900, accept_downloads=True)
         self.admin = page = self.page(self.desk)
-        self.prepare()
+        self.count_all()
         page.goto(f"{self.base}/console#/analytics/30")
         page.get_by_role("button", name="Log in").click()
-        expect(page.locator(".tiles > div")).to_have_count(5)
+        expect(page.locator(".tiles > div")).to_have_count(6)
         self.one_set()
         self.compared()
         self.files()
+        self.targets()
+        self.limited()
         self.ratings()
         self.keyboard()
         self.sizes()
-
-    def prepare(self) -> None:
-        """Teams, and the counting of everything."""
-        self.sql("INSERT INTO chat_teams (workspace_id, name) SELECT id, t FROM workspaces,"
-                 " unnest(ARRAY['Sales', 'Support']) AS t")
-        self.sql("SELECT count(chirrup_set_team(s.workspace_id, s.id, t.id)) FROM chat_sessions s JOIN chat_teams t"
-                 " ON t.workspace_id = s.workspace_id AND (t.name = 'Sales') = (hashtext(s.id::text) % 2 = 0)"
-                 " WHERE hashtext(s.id::text) % 3 <> 0")
-        self.count_all()
 
     def count_all(self) -> None:
         subprocess.run([self.options.chirrup, "analytics", "count", "--database-url", self.options.database],
@@ -107,6 +100,63 @@ class AnalyticsRun(PagesRun):
         sums = [str(sum(int(row[key]) for row in days)) for key in ("sessions", "messages", "csat_count")]
         self.promise(f"the days of the file add up to the database's figures ({sums})", sums == wanted and len(days) == 30)
 
+    def targets(self) -> None:
+        """Missed targets over time and by group, as the database has them."""
+        page = self.admin
+        missed, due = self.sql(
+            "SELECT count(*) FILTER (WHERE first_response_missed_at IS NOT NULL), count(*) FROM chat_targets"
+            " WHERE (first_response_due_at AT TIME ZONE 'UTC')::date > (now() AT TIME ZONE 'UTC')::date - 30"
+            " AND first_response_due_at < now()").split("|")
+        words = self.region("Missed targets").locator("p").inner_text().replace(",", "")
+        self.promise(f"missed targets over time: {words}", f"{missed} of {due} were missed." in words and missed != "0")
+        days = self.download(page.get_by_role("button", name="Missed targets as CSV"))
+        sums = [str(sum(int(day[f"first_response_targets_{kind}"]) for day in days)) for kind in ("missed", "due")]
+        self.promise(f"and so in the file ({sums})", sums == [missed, due])
+        page.get_by_role("group", name="Target", exact=True).get_by_role("button", name="Resolution").click()
+        focused = page.evaluate("document.activeElement.textContent")
+        self.promise(f"the other target is one click away and keeps the focus ({focused})", focused == "Resolution")
+        page.get_by_role("group", name="Groups by").get_by_role("button", name="Teams").click()
+        rows = self.region("Groups").locator("tbody tr")
+        late = [text.split(" of ")[0].replace(",", "") for text in rows.locator("td:last-child").all_inner_texts()]
+        wanted = self.sql(
+            "SELECT count(*) FROM chat_targets t, LATERAL (VALUES (t.first_response_missed_at),"
+            " (t.resolution_missed_at)) AS m (at) WHERE (m.at AT TIME ZONE 'UTC')::date"
+            " > (now() AT TIME ZONE 'UTC')::date - 30")
+        self.promise(f"the teams together missed as many as the database has ({late})",
+                     len(late) == 3 and str(sum(map(int, late))) == wanted)
+
+    def limited(self) -> None:
+        """One field limits the whole page, and its files; the address keeps it."""
+        page = self.admin
+        field = page.get_by_label("Conversations of", exact=True)
+        everything = page.locator(".tiles dd").first.inner_text()
+        for kind, condition in (("Workshop", "team_id = (SELECT id FROM chat_teams WHERE name = 'Workshop')"),
+                                ("Dana", "operator_name = 'Dana'"),
+                                ("brakes", "EXISTS (SELECT FROM session_tags t WHERE t.session_id = s.id"
+                                           " AND t.tag = 'brakes')")):
+            field.focus()
+            field.select_option(label=kind)
+            wanted = self.sql(f"SELECT count(*) {SET} AND {condition}")
+            expect(page.locator(".tiles dd").first).to_have_text(re.compile(f"^{int(wanted):,}$"))
+            expect(field).to_be_focused()
+            days = self.download(page.get_by_role("button", name="Export CSV"))
+            heat = self.download(page.get_by_role("button", name="By weekday and hour as CSV"))
+            sums = [sum(int(day["sessions"]) for day in days),
+                    sum(int(value) for row in heat for key, value in row.items() if key != "hour")]
+            self.promise(f"limited to {kind}: tile, days and hours have {wanted}, and the field keeps the focus", sums == [int(wanted)] * 2)
+        page.reload()
+        expect(field.locator("option:checked")).to_have_text("brakes")
+        expect(page.locator(".tiles dd").first).to_have_text(re.compile(f"^{int(wanted):,}$"))
+        page.get_by_role("link", name="Satisfaction").click()
+        expect(self.region("Ratings").get_by_role("listitem").first).to_be_visible()
+        rated = self.sql(f"SELECT count(rating) {SET} AND {condition}")
+        ratings = self.download(page.get_by_role("button", name="Ratings as CSV"))
+        self.promise(f"the ratings and their file are limited too ({len(ratings)})", str(len(ratings)) == rated != "0")
+        page.get_by_role("link", name="Overview").click()
+        field.select_option(label="All conversations")
+        expect(page.locator(".tiles dd").first).to_have_text(everything)
+        self.promise("and all conversations are back", page.url.endswith("#/analytics/30"))
+
     def ratings(self) -> None:
         page = self.admin
         page.get_by_role("link", name="Satisfaction").click()
@@ -162,12 +212,13 @@ class AnalyticsRun(PagesRun):
 
     def sizes(self) -> None:
         page = self.admin
+        team = self.sql("SELECT id FROM chat_teams WHERE name = 'Workshop'")
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             found = []
             for width, height in SIZES:
                 page.set_viewport_size({"width": width, "height": height})
-                for name in ("analytics/90", "analytics/90/ratings"):
+                for name in ("analytics/90", "analytics/90/ratings", f"analytics/90/overview/team/{team}"):
                     self.go(name)
                     expect(page.locator(".doc-body:not([aria-busy]) section.panel").first).to_be_visible()
                     if name.endswith("ratings"):

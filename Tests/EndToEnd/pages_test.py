@@ -19,8 +19,9 @@ from playwright.sync_api import Page, expect
 from browser_test import Run, begin
 
 PAGES = [
-    "appearance", "members", "hours", "queue", "replies", "intents", "menus", "messages", "keys",
-    "identity", "credentials", "audit", "account", "security",
+    "appearance", "members", "members/new", "teams", "teams/new", "single-sign-on", "hours", "queue", "visitors",
+    "deleted", "replies", "macros", "macros/new", "intents", "menus", "proactive", "proactive/new", "messages",
+    "webhooks", "keys", "identity", "credentials", "audit", "connections", "account", "notifications", "security",
 ]
 # Errors that the test itself causes, as the browser reports them.
 REFUSALS = re.compile(r"the server responded with a status of (401|403|404|409|422|429)")
@@ -396,7 +397,7 @@ class PagesRun(Run):
             found = []
             for name in (f"settings/{name}" for name in PAGES):
                 self.go(name)
-                expect(page.locator("main:visible").first).to_be_visible()
+                expect(page.locator(":is(main, aside):visible").first).to_be_visible()
                 expect(page.get_by_text("Try again")).to_have_count(0)
                 found += self.serious(page)
                 if page.evaluate("document.documentElement.scrollWidth > innerWidth"):

@@ -55,7 +55,7 @@ private struct Conversation {
       }
       return Conversation(
         day: rows.text(row, 0) ?? "",
-        keys: [.all: [""], .operators: list(1), .teams: list(2), .tags: list(3)],
+        keys: [.operators: list(1), .teams: list(2), .tags: list(3)],
         isClosed: rows.bool(row, 4) == true, messages: rows.int(row, 5) ?? 0,
         times: (6...8).map { rows.int(row, $0) }, rating: rows.int(row, 9))
     }
@@ -85,21 +85,48 @@ private struct Conversation {
         Analytics.groups(grouping, of: world.workspace.id, from: from, to: to, limit: 99))
       let now = all.filter { (from...to).contains($0.day) }
       let earlier = all.filter { (before..<from).contains($0.day) }
-      let keys = grouping == .all ? [""] : Set(now.flatMap { $0.keys[grouping] ?? [] })
+      let keys = Set(now.flatMap { $0.keys[grouping] ?? [] })
       let comment: Comment = "\(grouping) \(from) \(to)"
       #expect(Set(groups.map(\.key)) == keys, comment)
       for group in groups {
         func has(_ one: Conversation) -> Bool { one.keys[grouping]?.contains(group.key) == true }
         #expect(group.figures == figures(now.filter(has)), comment)
         #expect(group.previous == figures(earlier.filter(has)), comment)
+        let scope = try #require(scopeOf(grouping, group.key))
+        try await expectSame(world, scope, now.filter(has), earlier.filter(has), from, to)
       }
     }
-    let days = try await world.database.ask(
-      Analytics.days(world.workspace.id, from: from, to: to))
-    #expect(days.map(\.day) == days.map(\.day).sorted() && days.last?.day == to)
-    for (day, found) in days {
-      #expect(found == figures(all.filter { $0.day == day }), "\(day)")
+    let (now, earlier) = (
+      all.filter { (from...to).contains($0.day) }, all.filter { (before..<from).contains($0.day) }
+    )
+    try await expectSame(world, .all, now, earlier, from, to)
+  }
+
+  private func scopeOf(_ grouping: Analytics.Grouping, _ key: String) -> Analytics.Scope? {
+    switch grouping {
+    case .operators: Identifier(key).map { .ofOperator($0) }
+    case .teams: Identifier(key).map { .ofTeam($0) }
+    case .tags: .withTag(key)
     }
+  }
+
+  /// A report that is limited to some conversations has the figures of these.
+  private func expectSame(
+    _ world: World, _ scope: Analytics.Scope, _ now: [Conversation], _ earlier: [Conversation],
+    _ from: String, _ to: String
+  ) async throws {
+    let comment: Comment = "\(scope) \(from) \(to)"
+    let total = try await world.database.ask(
+      Analytics.total(of: scope, in: world.workspace.id, from: from, to: to))
+    #expect(total.now == figures(now) && total.before == figures(earlier), comment)
+    let hours = try await world.database.ask(
+      Analytics.hours(of: scope, in: world.workspace.id, from: from, to: to))
+    #expect(hours.flatMap { $0 }.reduce(0, +) == Int64(now.count), comment)
+    let days = try await world.database.ask(
+      Analytics.days(of: scope, in: world.workspace.id, from: from, to: to))
+    #expect(days.map(\.day) == days.map(\.day).sorted() && days.last?.day == to)
+    let expected = days.map { day in figures(now.filter { $0.day == day.day }) }
+    #expect(days.map(\.figures) == expected, comment)
   }
 
   @Test("all figures of a period count the conversations that began in it, whatever happened since")

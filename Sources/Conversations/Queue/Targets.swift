@@ -123,26 +123,6 @@ public enum Targets: String, CaseIterable, Sendable {
     RETURNING t.session_id
     """
 
-  /// How many targets were missed on these days of the workspace's time zone.
-  public static func missed(
-    in workspace: Identifier, from: String, to: String, zone: String
-  ) -> Statement<(firstResponse: Int64, resolution: Int64)> {
-    Statement(
-      Query(
-        missedSQL, [.uuid(workspace), .text(from), .text(to), .text(zone)])
-    ) { ($0.int(0, 0) ?? 0, $0.int(0, 1) ?? 0) }
-  }
-
-  private static let missedSQL: SQL = """
-    WITH span AS (SELECT $2::text::date::timestamp AT TIME ZONE $4::text AS first,
-      ($3::text::date + 1)::timestamp AT TIME ZONE $4::text AS behind)
-    SELECT
-      (SELECT count(*) FROM chat_targets t, span WHERE t.workspace_id = $1::uuid
-        AND t.first_response_missed_at >= span.first AND t.first_response_missed_at < span.behind),
-      (SELECT count(*) FROM chat_targets t, span WHERE t.workspace_id = $1::uuid
-        AND t.resolution_missed_at >= span.first AND t.resolution_missed_at < span.behind)
-    """
-
   /// The next time that a target of the conversation `s` is due, of its row `t` in `chat_targets`;
   /// NULL: none is. What is due first is the first response, if its time is not later.
   static func nextDue(_ s: SQL, _ t: SQL) -> SQL {

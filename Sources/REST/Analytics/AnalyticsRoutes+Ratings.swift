@@ -68,7 +68,7 @@ extension AnalyticsRoutes {
     }
   }
 
-  private func id(_ query: QueryString, _ name: String) throws(Problem) -> Identifier? {
+  func id(_ query: QueryString, _ name: String) throws(Problem) -> Identifier? {
     guard let text = query.formatted(name) else { return nil }
     guard let id = Identifier(text) else { throw .invalidParameter(name, "an id") }
     return id

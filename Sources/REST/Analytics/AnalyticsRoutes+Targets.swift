@@ -1,18 +1,29 @@
-/// How many targets were missed, in the analytics.
+/// How many targets were due and missed, in the analytics.
 import Conversations
 import Directory
 import JSON
 import Primitives
 
 extension AnalyticsRoutes {
-  func missedTargets(
+  func targets(
+    by grouping: Analytics.Grouping? = nil, of scope: Analytics.Scope = .all,
     _ range: Analytics.DayRange, in workspace: Identifier
-  ) async throws(Problem) -> [UInt8] {
-    let missed = try await api.expensiveDatabase.run(
-      Targets.missed(in: workspace, from: range.from, to: range.to, zone: range.timeZone))
-    return [UInt8].object {
-      $0.appendMember("first_response", missed.firstResponse)
-      $0.appendMember("resolution", missed.resolution)
+  ) async throws(Problem) -> [String: Targets.Outcome] {
+    try await api.expensiveDatabase.run(
+      Targets.outcomes(
+        by: grouping, of: scope, in: workspace, from: range.from, to: range.to,
+        zone: range.timeZone))
+  }
+
+  func append(_ outcome: Targets.Outcome, to json: inout [UInt8]) {
+    let counts: [(StaticString, [Int64])] = [
+      ("missed_targets", outcome.missed), ("due_targets", outcome.due),
+    ]
+    for (name, values) in counts {
+      json.appendObject(name) {
+        $0.appendMember("first_response", values[0])
+        $0.appendMember("resolution", values[1])
+      }
     }
   }
 }

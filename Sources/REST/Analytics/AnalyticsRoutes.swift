@@ -1,4 +1,5 @@
 /// The figures of a workspace's conversations, by day, hour, operator, team and tag.
+import Conversations
 import Directory
 import JSON
 import Primitives
@@ -17,25 +18,29 @@ struct AnalyticsRoutes: RouteGroup {
   static let groupsMax = 500
 
   func showAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
+    let scope = try scope(call)
     let range = try await countedRange(call)
+    let (workspace, from, to) = (call.workspace, range.from, range.to)
     let days = try await api.expensiveDatabase.run(
-      Analytics.days(call.workspace, from: range.from, to: range.to))
+      Analytics.days(of: scope, in: workspace, from: from, to: to))
     let hours = try await api.expensiveDatabase.run(
-      Analytics.hours(call.workspace, from: range.from, to: range.to))
-    let missed = try await missedTargets(range, in: call.workspace)
-    let whole = try await groups(.all, call, range).first
+      Analytics.hours(of: scope, in: workspace, from: from, to: to))
+    let whole = try await api.expensiveDatabase.run(
+      Analytics.total(of: scope, in: workspace, from: from, to: to))
+    let targets = try await targets(of: scope, range, in: workspace)
     return .json(
       [UInt8].object { json in
         append(range, to: &json)
-        json.appendMember("missed_targets", json: missed)
+        append(targets.values.reduce(into: Targets.Outcome(), +=), to: &json)
         json.appendArray("days", days) { element, json in
           json += [UInt8].object {
             $0.appendMember("day", element.day)
             append(element.figures, to: &$0)
+            append(targets[element.day] ?? Targets.Outcome(), to: &$0)
           }
         }
-        json.appendObject("total") { append(whole?.figures ?? Analytics.Figures(), to: &$0) }
-        json.appendObject("previous") { append(whole?.previous ?? Analytics.Figures(), to: &$0) }
+        json.appendObject("total") { append(whole.now, to: &$0) }
+        json.appendObject("previous") { append(whole.before, to: &$0) }
         json.appendMember(
           "by_hour",
           json: JSONValue.array(hours.map { .array($0.map { .int(Int($0)) }) }).text)
@@ -59,6 +64,7 @@ struct AnalyticsRoutes: RouteGroup {
   ) async throws(Problem) -> APIResponse {
     let range = try await countedRange(call)
     let groups = try await groups(grouping, call, range)
+    let targets = try await targets(by: grouping, range, in: call.workspace)
     return .json(
       [UInt8].object { json in
         append(range, to: &json)
@@ -67,6 +73,7 @@ struct AnalyticsRoutes: RouteGroup {
             if grouping != .tags { $0.appendMember("id", group.key) }
             $0.appendMember("name", group.name)
             append(group.figures, to: &$0)
+            append(targets[group.key] ?? Targets.Outcome(), to: &$0)
             $0.appendObject("previous") { append(group.previous, to: &$0) }
           }
         }
@@ -87,6 +94,20 @@ struct AnalyticsRoutes: RouteGroup {
     _ = try await api.expensiveDatabase.run(
       Analytics.count(limit: AnalyticsRoutes.countedMax, patience: AnalyticsRoutes.patience))
     return try await dayRange(call)
+  }
+
+  /// Which conversations the query limits the report to.
+  private func scope(_ call: Call) throws(Problem) -> Analytics.Scope {
+    let query = try QueryString(call.request.query)
+    let scopes = [
+      try id(query, "operator").map { Analytics.Scope.ofOperator($0) },
+      try id(query, "team").map { .ofTeam($0) }, query["tag"].map { .withTag($0) },
+    ].compactMap { $0 }
+    guard scopes.count < 2 else {
+      throw .invalid(
+        "The parameters “operator”, “team” and “tag” exclude each other. Send one of them.")
+    }
+    return scopes.first ?? .all
   }
 
   /// The days of the query, `from` and `to` included.

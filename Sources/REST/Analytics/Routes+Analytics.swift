@@ -3,8 +3,8 @@ extension API {
   static let analyticsRoutes: [Route] = [
     Route(
       "GET", "\(analytics)", .member(.agent, .analyticsRead, AnalyticsRoutes.showAnalytics),
-      "Get the figures of each day, and their total", query: .days, response: .analytics,
-      isExpensive: true),
+      "Get the figures of each day, and their total", query: .days + .scope,
+      response: .analytics, isExpensive: true),
     Route(
       "GET", "\(analytics)/operators",
       .member(.agent, .analyticsRead, AnalyticsRoutes.showOperatorAnalytics),

@@ -12,6 +12,13 @@ extension Schema {
     for name in AnalyticsRoutes.timeNames { members["\(name)"] = count.orNull }
     return members
   }()
+  private static let targets: [String: Schema] = [
+    "missed_targets": object(["first_response": count, "resolution": count]).described(
+      "Targets that were missed, by when they were due."),
+    "due_targets": object(["first_response": count, "resolution": count]).described(
+      "Targets that were due, met or missed."),
+  ]
+  private static let counted = figures.merging(targets) { first, _ in first }
   private static let previous = object(figures).described(
     "The figures of the period of the same length that ends before this one begins.")
   private static let range: [String: Schema] = [
@@ -21,13 +28,12 @@ extension Schema {
 
   static let analytics = object(
     range.merging([
-      "days": array(of: object(figures.merging(["day": date]) { first, _ in first })),
+      "days": array(
+        of: object(counted.merging(["day": date]) { first, _ in first })),
       "total": object(figures), "previous": previous,
-      "missed_targets": object(["first_response": count, "resolution": count]).described(
-        "Targets that were missed on these days, by when they were due."),
       "by_hour": array(of: array(of: count)).described(
         "Conversations by weekday (Monday first) and hour."),
-    ]) { first, _ in first }
+    ]) { first, _ in first }.merging(targets) { first, _ in first }
   ).named("Analytics")
 
   static let operatorAnalytics = groups("operators", ["id": id, "name": text])
@@ -36,7 +42,7 @@ extension Schema {
   static let tagAnalytics = groups("tags", ["name": text]).named("TagAnalytics")
 
   private static func groups(_ name: String, _ members: [String: Schema]) -> Schema {
-    let group = figures.merging(members) { first, _ in first }
+    let group = counted.merging(members) { first, _ in first }
       .merging(["previous": previous]) { first, _ in first }
     return object(range.merging([name: array(of: object(group))]) { first, _ in first })
   }

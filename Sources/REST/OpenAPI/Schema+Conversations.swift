@@ -24,7 +24,10 @@ extension Schema {
       "visitor": visitor, "assignee": named.orNull,
       "team": named.orNull.described("Whose members take it; null: every operator."),
       "last_seq": seq,
-      "last_message": object(["preview": text, "role": text, "at": time]).orNull,
+      "last_message": object([
+        "preview": text, "role": text, "at": time,
+        "operator": named.orNull.described("Null: somebody else wrote it."),
+      ]).orNull,
       "read_seq": seq.described("The highest seq that any operator has read."),
       "unread": count.described("The visitor's messages that no operator has read, at most 100."),
       "visitor_read_seq": seq, "created_at": time, "updated_at": time,
@@ -161,16 +164,21 @@ extension [QueryParameter] {
         "Instead of `from`: the number of days that end with `to`.")),
   ]
 
-  static let ratings: [QueryParameter] = [
+  /// What reports are limited to.
+  static let scope: [QueryParameter] = [
     QueryParameter(name: "operator", schema: .id.described("Only of this operator.")),
     QueryParameter(name: "team", schema: .id.described("Only of this team.")),
     QueryParameter(name: "tag", schema: .line),
-    QueryParameter(
-      name: "rating", schema: .int(1...5).described("Only with this number of stars.")),
-    QueryParameter(
-      name: "comments", schema: .word(["only"]).described("`only`: those with a comment.")),
-    .cursor, .limit,
   ]
+
+  static let ratings: [QueryParameter] =
+    scope + [
+      QueryParameter(
+        name: "rating", schema: .int(1...5).described("Only with this number of stars.")),
+      QueryParameter(
+        name: "comments", schema: .word(["only"]).described("`only`: those with a comment.")),
+      .cursor, .limit,
+    ]
 
   static let page: [QueryParameter] = [.cursor, .limit]
 }

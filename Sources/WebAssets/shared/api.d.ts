@@ -189,7 +189,8 @@ interface ConversationRow {
   /** Whose members take it. Missing: an older gateway. */
   team?: Named | null;
   last_seq: number;
-  last_message: { preview: string; role: string; at: string } | null;
+  /** `operator`: who wrote it, if an operator did. Missing: an older gateway. */
+  last_message: { preview: string; role: string; at: string; operator?: Named | null } | null;
   /** The highest seq that any operator has read. */
   read_seq: number;
   visitor_read_seq: number;
@@ -586,9 +587,20 @@ interface Figures {
   resolution_p90_ms?: number | null;
 }
 
-type DayFigures = Figures & { day: string };
+interface TargetCounts {
+  first_response: number;
+  resolution: number;
+}
+
+/** Targets that were due in the period. Missing: an older gateway. */
+interface TargetFigures {
+  missed_targets?: TargetCounts;
+  due_targets?: TargetCounts;
+}
+
+type DayFigures = Figures & TargetFigures & { day: string };
 /** Of an operator, a team or a tag; a tag has no id. */
-type GroupFigures = Figures & { id?: string; name: string; previous: Figures };
+type GroupFigures = Figures & TargetFigures & { id?: string; name: string; previous: Figures };
 
 /** Every change until `counted_at` is in the figures. */
 interface CountedPeriod extends Period {
@@ -597,7 +609,7 @@ interface CountedPeriod extends Period {
 
 type GroupsAnswer<Name extends string> = CountedPeriod & Record<Name, GroupFigures[]>;
 
-interface Analytics extends CountedPeriod {
+interface Analytics extends CountedPeriod, TargetFigures {
   time_zone: string;
   days: DayFigures[];
   total: Figures;

@@ -1,6 +1,7 @@
 // The Analytics page: volume, times and ratings over 7, 30 or 90 days. Every figure counts the
 // conversations that began in the period, and states its number of samples; with too few it is not
-// shown. Each chart can be shown as a table, and saved as a file.
+// shown. Each chart can be shown as a table, and saved as a file. The page can be limited to an
+// operator, a team or a tag.
 
 import { el, icon } from '../../shared/dom.js';
 import { fullDate, shortDate } from './marks.js';
@@ -8,6 +9,7 @@ import { overview } from './overview.js';
 import { flat } from './panel.js';
 import { when } from './ratings.js';
 import { satisfaction } from './satisfaction.js';
+import { scopeField, scopeOf, scopePath, scopeQuery } from './scope.js';
 import { csv, download } from './tables.js';
 import { statusOf } from '../shell/api.js';
 import { sentence } from '../shell/rest.js';
@@ -18,14 +20,15 @@ const USUAL = 30;
 const FRESH = 60_000;
 
 /** @typedef {import('./groups.js').Groups} Groups */
+/** @typedef {import('./scope.js').Scope} Scope */
 
 /**
- * The parts of the page by their names in the address: `#/analytics/30/ratings`.
- * @type {Record<string, {title: string,
- *   draw: (figures: Analytics, groups: Groups, rest: Rest) => HTMLElement[]}>}
+ * The parts of the page by their names in the address: `#/analytics/30/ratings/team/ID`.
+ * @type {Record<string, {title: string, draw: (figures: Analytics, groups: Groups?, rest: Rest,
+ *   scope: Query) => HTMLElement[]}>}
  */
 const PARTS = {
-  '': { title: 'Overview', draw: overview },
+  overview: { title: 'Overview', draw: overview },
   ratings: { title: 'Satisfaction', draw: satisfaction },
 };
 
@@ -39,43 +42,46 @@ export function analytics({ rest }) {
   const segments = el('nav.segments', { 'aria-label': 'Period' });
   const file = el('button.button', { type: 'button', disabled: true }, 'Export CSV');
   const body = el('div.doc-body');
+  let place = { days: USUAL, part: 'overview' };
+  const scopes = scopeField((path) => { location.hash = address(place.days, place.part, path); });
   const root = el(
     'main.doc',
     { 'aria-label': 'Analytics' },
-    el('header', {}, el('h1', { tabindex: -1 }, 'Analytics'), meta, el('span.grow'), parts, segments,
-      file), body,
+    el('header', {}, el('h1', { tabindex: -1 }, 'Analytics'), meta, el('span.grow'), scopes.root,
+      parts, segments, file), body,
   );
   let turn = 0;
   let shown = '';
 
-  /** @param {string[]} path the number of days, and the part */
-  async function show([wanted, name = '']) {
+  /** @param {string[]} path the number of days, the part, and what it is limited to */
+  async function show([wanted, name = '', kind, id]) {
     const days = RANGES.includes(Number(wanted)) ? Number(wanted) : USUAL;
-    const part = Object.hasOwn(PARTS, name) ? name : '';
+    const part = Object.hasOwn(PARTS, name) ? name : 'overview';
+    const scope = scopeOf(kind, id);
+    const path = scopePath(scope);
     const mine = ++turn;
-    const address = (/** @type {number} */ size, /** @type {string} */ to) => (
-      `#/analytics/${size}${to && `/${to}`}`);
+    place = { days, part };
     segments.replaceChildren(...RANGES.map((each) => el('a', {
-      href: address(each, part),
+      href: address(each, part, path),
       'aria-current': each === days && 'true',
     }, `${each} days`)));
     parts.replaceChildren(...Object.entries(PARTS).map(([key, { title }]) => el('a', {
-      href: address(days, key),
+      href: address(days, key, path),
       'aria-current': key === part && 'page',
     }, title)));
     body.setAttribute('aria-busy', 'true');
     try {
-      const { figures, groups } = await load(rest, days);
+      const { figures, groups } = await load(rest, days, scope);
       if (mine !== turn) return;
       meta.textContent = heading(figures);
-      const sign = part + signOf([figures, groups]);
-      if (sign !== shown) draw(figures, groups, part);
+      const sign = part + path + signOf([figures, groups]);
+      if (sign !== shown) draw(figures, groups, part, scope);
       shown = sign;
     } catch (error) {
       if (mine !== turn) return;
       shown = '';
       file.disabled = true;
-      body.replaceChildren(failed(error, () => show([wanted, name])));
+      body.replaceChildren(failed(error, () => show([wanted, name, kind, id])));
     }
     body.removeAttribute('aria-busy');
   }
@@ -84,24 +90,38 @@ export function analytics({ rest }) {
    * @param {Analytics} figures
    * @param {Groups} groups
    * @param {string} part
+   * @param {Scope?} scope
    */
-  function draw(figures, groups, part) {
+  function draw(figures, groups, part, scope) {
     const { from, to, total, days } = figures;
     file.disabled = !total.sessions;
     file.onclick = () => download(`chirrup-${from}-${to}.csv`, csv(days.map(flat)));
-    body.replaceChildren(...(total.sessions ? PARTS[part].draw(figures, groups, rest)
-      : [nothing(days.length)]));
+    scopes.draw(groups, scope);
+    body.replaceChildren(...(total.sessions
+      ? PARTS[part].draw(figures, scope ? null : groups, rest, scopeQuery(scope))
+      : [nothing(days.length, scope && address(days.length, part, ''))]));
   }
 
   return { root, show };
 }
 
 /**
+ * @param {number} days
+ * @param {string} part
+ * @param {string} scope its part of the address, or ''
+ */
+function address(days, part, scope) {
+  const end = scope ? `/${part}/${scope}` : part === 'overview' ? '' : `/${part}`;
+  return `#/analytics/${days}${end}`;
+}
+
+/**
  * @param {Rest} rest
  * @param {number} days
+ * @param {Scope?} scope
  */
-async function load(rest, days) {
-  const figures = await rest.get('live-chat/analytics', { days });
+async function load(rest, days, scope) {
+  const figures = await rest.get('live-chat/analytics', { days, ...scopeQuery(scope) });
   // The same days, even if midnight has passed.
   const period = { from: figures.from, to: figures.to };
   const [{ operators }, { teams }, { tags }] = await Promise.all([
@@ -128,15 +148,20 @@ function heading({ from, to, time_zone: zone, counted_at: at }) {
   return `${shortDate(from)} to ${fullDate(to)}, ${zone.replaceAll('_', ' ')}${age}`;
 }
 
-/** @param {number} days */
-function nothing(days) {
+/**
+ * @param {number} days
+ * @param {string?} all the address of the page with all conversations, if this one has not
+ */
+function nothing(days, all) {
   return el(
     'div.empty',
     {},
     icon('chart'),
     el('b', {}, `No conversations in the last ${days} days`),
-    el('p', {}, 'Analytics start with the first conversation. Is the widget on your site?'),
-    el('a.button', { href: '#/settings/appearance' }, 'Get the snippet'),
+    all ? el('a.button', { href: all }, 'Show all conversations') : [
+      el('p', {}, 'Analytics start with the first conversation. Is the widget on your site?'),
+      el('a.button', { href: '#/settings/appearance' }, 'Get the snippet'),
+    ],
   );
 }
 

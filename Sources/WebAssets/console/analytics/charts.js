@@ -138,11 +138,11 @@ function peak({ one, points }, x, y, format, names, left, right) {
 
 /**
  * Bars over days.
- * @param {{days: DayFigures[], key: 'sessions', words: string}} on
+ * @param {{days: DayFigures[], of: (day: DayFigures) => number, words: string}} on
  */
-export function bars({ days, key, words }) {
+export function bars({ days, of, words }) {
   const names = days.map(({ day }) => day);
-  const values = days.map((day) => day[key] ?? 0);
+  const values = days.map((day) => of(day));
   const most = Math.max(...values);
   const ticks = countTicks(most);
   return chart(words, (width) => {
@@ -163,7 +163,7 @@ export function bars({ days, key, words }) {
           class: 'f1', x: (x(at) - thick / 2).toFixed(1), y: y(value).toFixed(1),
           width: thick.toFixed(1), height: (bottom - y(value)).toFixed(1), rx: thick > 6 ? 2 : 0,
         })),
-        mark('text', { class: 'strong', x: Math.min(right - 12, Math.max(left + 12, x(best))),
+        most > 0 && mark('text', { class: 'strong', x: Math.min(right - 12, Math.max(left + 12, x(best))),
           y: y(most) - 6, 'text-anchor': 'middle' }, count.format(most)),
         ...reader({ left, right, top, bottom, days, x,
           words: (at) => `${longDay(names[at])} · ${count.format(values[at])}` }),

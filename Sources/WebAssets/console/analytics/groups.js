@@ -8,9 +8,10 @@ import { table } from './tables.js';
 /** @typedef {import('./tables.js').Cell} Cell */
 /** @typedef {'operators' | 'teams' | 'tags'} Kind */
 /** @typedef {Record<Kind, GroupFigures[]>} Groups */
+/** @typedef {Figures & TargetFigures & {previous?: Figures}} Group or all of them */
 /**
  * `of` is what the column is sorted by.
- * @typedef {{name: string, of?: (one: Figures) => number?}} GroupColumn
+ * @typedef {{name: string, of?: (one: Group) => number?}} GroupColumn
  */
 
 /** @type {Record<Kind, string>} */
@@ -52,9 +53,9 @@ function title(kind, one) {
 export const nameOf = (kind, one) => one.name || WORDS[kind][1];
 
 /**
- * @param {{name: string, words: string, groups: Groups, total: Figures, columns: GroupColumn[],
- *   cells: (one: Figures & {previous?: Figures}, all: Figures[]) => Cell[], file: string,
- *   more?: HTMLElement}} on `columns` and `cells` are without the name
+ * @param {{name: string, words: string, groups: Groups, total: Group, columns: GroupColumn[],
+ *   cells: (one: Group, all: Group[]) => Cell[], file: string, more?: HTMLElement}} on
+ *   `columns` and `cells` are without the name
  * @returns {{root: HTMLElement, draw: () => void}}
  */
 export function groupPanel({ name, words, groups, total, columns, cells, file, more }) {

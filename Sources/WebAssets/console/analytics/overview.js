@@ -9,9 +9,11 @@ import {
   choice, few, flat, goodOf, LEAST, panel, percent, ratingsOf, samplesOf, tile, timesOf,
 } from './panel.js';
 import { goodOverTime } from './satisfaction.js';
+import { dueOf, missedOf, missedOverTime, missedWords, targetTile } from './targets.js';
 
 /** @typedef {import('./tables.js').Cell} Cell */
 /** @typedef {import('./panel.js').Time} Time */
+/** @typedef {import('./groups.js').Group} Group */
 /** @typedef {import('./groups.js').Groups} Groups */
 
 /** @param {'short' | 'long'} weekday */
@@ -32,13 +34,13 @@ const DEFINITIONS = {
 
 /**
  * @param {Analytics} figures
- * @param {Groups} groups
+ * @param {Groups?} groups null: those of one group are shown
  */
 export function overview(figures, groups) {
-  const { from, to, days, total, previous, by_hour: hours } = figures;
+  const { from, to, days, total, by_hour: hours } = figures;
   const file = (/** @type {string} */ name) => `chirrup-${name}-${from}-${to}.csv`;
   return [
-    tiles(total, previous, days.length),
+    tiles(figures, days.length),
     el(
       'div.grid',
       {},
@@ -46,18 +48,19 @@ export function overview(figures, groups) {
       ...['wait', 'first_response', 'resolution'].map((time) => (
         timePanel(/** @type {Time} */ (time), days, total, file(time)))),
       goodOverTime(days, total, file('satisfaction')),
+      dueOf(figures) > 0 && missedOverTime(figures, file('targets')),
       byHour(hours, file('hours')),
-      byGroup(groups, total, file('groups')),
+      groups && byGroup(groups, figures, file('groups')),
     ),
   ];
 }
 
 /**
- * @param {Figures} total
- * @param {Figures} before those of the period before
+ * @param {Analytics} figures
  * @param {number} days
  */
-function tiles(total, before, days) {
+function tiles(figures, days) {
+  const { total, previous: before } = figures;
   const { sessions } = total;
   /** @param {Time} time */
   const pair = (time) => {
@@ -87,6 +90,7 @@ function tiles(total, before, days) {
       ? tile('Good ratings', few(total.csat_count ? 'too few' : 'none yet'), ratingsOf(total))
       : tile('Good ratings', percent(good), change(good, goodOf(before), SHARE, 'point'),
         ratingsOf(total)),
+    targetTile(figures),
   );
 }
 
@@ -104,7 +108,7 @@ function volume(days, total, file) {
     title: 'Conversations',
     words,
     className: '.w12',
-    draw: () => bars({ days, key: 'sessions', words: `Conversations by day. ${words}` }),
+    draw: () => bars({ days, of: ({ sessions }) => sessions, words: `Conversations by day. ${words}` }),
     columns: ['Day', 'Conversations', 'Claimed', 'Answered', 'Closed', 'Messages'],
     rows: () => days.map(({ day, sessions, claimed, answered, closed, messages }) => [
       fullDate(day), ...[sessions, claimed, answered, closed, messages].map(count.format),
@@ -189,13 +193,15 @@ function byHour(hours, file) {
 
 /**
  * @param {Groups} groups
- * @param {Figures} total
+ * @param {Analytics} figures
  * @param {string} file
  */
-function byGroup(groups, total, file) {
+function byGroup(groups, figures, file) {
+  const { total, missed_targets: missed, due_targets: due } = figures;
+  const hasTargets = dueOf(figures) > 0;
   /** @type {Time} */
   let time = 'first_response';
-  /** @type {(one: Figures & {previous?: Figures}, at: 0 | 1) => Cell} */
+  /** @type {(one: Group, at: 0 | 1) => Cell} */
   const value = (one, at) => {
     const now = timesOf(one, time)[at];
     if (now == null) return { words: samplesOf(one, time) ? 'too few' : '–', few: true };
@@ -207,7 +213,7 @@ function byGroup(groups, total, file) {
     words: 'Median (teal) and P90 (ochre) on one scale from 0 to the longest, and the change from the '
       + `period before. A median needs ${LEAST.p50} conversations, a P90 ${LEAST.p90}.`,
     groups,
-    total,
+    total: { ...total, missed_targets: missed, due_targets: due },
     file,
     more: choice('Time', TIMES, time, (chosen) => { time = chosen; draw(); }),
     columns: [
@@ -217,6 +223,7 @@ function byGroup(groups, total, file) {
       { name: 'Median', of: (one) => timesOf(one, time)[0] ?? null },
       { name: 'P90', of: (one) => timesOf(one, time)[1] ?? null },
       { name: 'Median to P90' },
+      ...hasTargets ? [{ name: 'Targets missed', of: missedOf }] : [],
     ],
     cells: (one, all) => {
       const most = Math.max(1, ...all.flatMap((each) => timesOf(each, time).map((at) => at ?? 0)));
@@ -227,6 +234,7 @@ function byGroup(groups, total, file) {
         value(one, 0),
         value(one, 1),
         range(...timesOf(one, time), most),
+        ...hasTargets ? [missedWords(one)] : [],
       ];
     },
   });

@@ -68,15 +68,30 @@ export const tile = (name, value, ...lines) => el('div', {}, el('dt', {}, name),
 export const few = (words) => el('small', {}, words);
 
 /**
+ * Targets as the columns of a file.
+ * @param {TargetFigures} figures
+ */
+export const targetColumns = ({ missed_targets: missed, due_targets: due }) => ({
+  first_response_targets_due: due?.first_response,
+  first_response_targets_missed: missed?.first_response,
+  resolution_targets_due: due?.resolution,
+  resolution_targets_missed: missed?.resolution,
+});
+
+/**
  * Figures as the columns of a file. Times are in ms.
- * @param {Figures & {previous?: Figures}} figures
+ * @param {Figures & TargetFigures & {previous?: Figures}} figures
  * @returns {Record<string, unknown>}
  */
-export function flat({ csat_stars: stars, previous, ...rest }) {
+export function flat(figures) {
+  const {
+    csat_stars: stars, previous, missed_targets: missed, due_targets: due, ...rest
+  } = figures;
   const before = Object.entries(previous ? flat(previous) : {});
   return {
     ...rest,
     ...Object.fromEntries(stars.map((value, at) => [`csat_${at + 1}_stars`, value])),
+    ...due && targetColumns({ missed_targets: missed, due_targets: due }),
     ...Object.fromEntries(before.map(([key, value]) => [`previous_${key}`, value])),
   };
 }

@@ -86,16 +86,18 @@ const narrow = (name, options, change) => el(
 
 /**
  * The fields that narrow the list, by the names of the route's parameters.
- * @param {Groups} groups those of the period, to choose from
+ * @param {Groups?} groups those of the period, to choose from
  * @param {() => void} change
  */
 const filters = (groups, change) => ({
   rating: narrow('Rating', [5, 4, 3, 2, 1].map((value) => [
     String(value), value === 1 ? '1 star' : `${value} stars`]), change),
-  operator: narrow('Operator', groups.operators.map((one) => [
-    one.id ?? '', nameOf('operators', one)]), change),
-  team: narrow('Team', groups.teams.map((one) => [one.id ?? '', nameOf('teams', one)]), change),
-  tag: narrow('Tag', groups.tags.map(({ name }) => [name, name]), change),
+  ...groups && {
+    operator: narrow('Operator', groups.operators.map((one) => [
+      one.id ?? '', nameOf('operators', one)]), change),
+    team: narrow('Team', groups.teams.map((one) => [one.id ?? '', nameOf('teams', one)]), change),
+    tag: narrow('Tag', groups.tags.map(({ name }) => [name, name]), change),
+  },
   comments: narrow('Comment', [['only', 'With a comment']], change),
 });
 
@@ -115,8 +117,8 @@ class Ratings {
 
   /**
    * @param {Rest} rest
-   * @param {Period} period
-   * @param {Groups} groups
+   * @param {Period & Query} period
+   * @param {Groups?} groups
    */
   constructor(rest, period, groups) {
     this.#rest = rest;
@@ -137,8 +139,7 @@ class Ratings {
 
   /** @returns {Query} */
   get #query() {
-    const { from, to } = this.#period;
-    return { from, to, ...Object.fromEntries(Object.entries(this.#fields).map(
+    return { ...this.#period, ...Object.fromEntries(Object.entries(this.#fields).map(
       ([key, { value }]) => [key, value || null])) };
   }
 
@@ -205,7 +206,7 @@ class Ratings {
 /**
  * The list of a period, and the fields that narrow it.
  * @param {Rest} rest
- * @param {Period} period
- * @param {Groups} groups those of the period, to choose from
+ * @param {Period & Query} period and what else the requests are limited to
+ * @param {Groups?} groups those of the period, to choose from
  */
 export const ratings = (rest, period, groups) => new Ratings(rest, period, groups).root;

@@ -18,10 +18,11 @@ const DAY = 86_400_000;
 
 /**
  * @param {Analytics} figures
- * @param {Groups} groups
+ * @param {Groups?} groups null: those of one group are shown
  * @param {Rest} rest
+ * @param {Query} scope of the requests
  */
-export function satisfaction(figures, groups, rest) {
+export function satisfaction(figures, groups, rest, scope) {
   const { from, to, days, total, previous } = figures;
   const file = (/** @type {string} */ name) => `chirrup-${name}-${from}-${to}.csv`;
   return [
@@ -31,9 +32,9 @@ export function satisfaction(figures, groups, rest) {
       {},
       goodOverTime(days, total, file('satisfaction')),
       stars(total, file('stars')),
-      byGroup(groups, total, file('satisfaction-groups')),
+      groups && byGroup(groups, total, file('satisfaction-groups')),
     ),
-    ratings(rest, { from, to }, groups),
+    ratings(rest, { from, to, ...scope }, groups),
   ];
 }
 

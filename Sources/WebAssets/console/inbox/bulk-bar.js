@@ -11,6 +11,9 @@ import { run, sentences } from './bulk.js';
 /** @typedef {import('./bulk.js').Work} Work */
 /** @typedef {import('./selection.js').Selection} Selection */
 
+/** @param {number} size */
+const many = (size) => size === 1 ? '1 conversation' : `${size} conversations`;
+
 export class BulkBar {
   #on;
   #count = el('b', { role: 'status' });
@@ -90,7 +93,7 @@ export class BulkBar {
     closing(this.sheet, (reason) => {
       this.#run({ actions: [{ type: 'close', ...(reason && { reason }) }] },
         'Closing', 'closed', 'closed already');
-    });
+    }, many(this.#rows().length));
   }
 
   reopen() {
@@ -170,7 +173,7 @@ export class BulkBar {
     inbox.settle(true);
     const isClose = 'actions' in work && work.actions[0].type === 'close';
     if (isClose && report.done.length) {
-      undo.offer(`${report.done.length} conversations closed.`, async () => {
+      undo.offer(`${many(report.done.length)} closed.`, async () => {
         const back = await run(report.done, { actions: [{ type: 'reopen' }] }, () => {});
         this.#tell(sentences(back, 'reopened', 'open already'));
         changed();

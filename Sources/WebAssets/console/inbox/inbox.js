@@ -217,6 +217,12 @@ export class Inbox {
   mine(row) { return row.assignee?.id === this.#me.id; }
 
   /**
+   * Whether this operator wrote the last message.
+   * @param {ConversationRow} row
+   */
+  wrote(row) { return row.last_message?.operator?.id === this.#me.id; }
+
+  /**
    * The sections of a view, in their order.
    * @param {Tab=} view
    * @returns {{name: SectionName, title: string, ids: string[], count: number, hasMore: boolean}[]}

@@ -293,6 +293,7 @@ export class List {
     if (!row) return { key: id, gone: true };
     return rowModel(row, {
       mine: this.#inbox.mine(row),
+      wrote: this.#inbox.wrote(row),
       on: this.#on.current() === id,
       first: !current && id === this.#first,
       typing: this.#on.typing(id),

@@ -7,17 +7,16 @@ import { stars } from '../visitor/stars.js';
 
 /**
  * @param {import('./inbox.js').Row} row
- * @param {{mine: boolean, on: boolean, first: boolean, typing: string, doing: string,
- *   selected: boolean}} more `on`: it is open; `typing`: the text that the visitor is typing;
- *   `doing`: that they are not there
+ * @param {{mine: boolean, wrote: boolean, on: boolean, first: boolean, typing: string,
+ *   doing: string, selected: boolean}} more `wrote`: the operator wrote the last message; `on`: it
+ *   is open; `typing`: the text that the visitor is typing; `doing`: that they are not there
  */
-export function rowModel(row, { mine, on, first, typing, doing, selected }) {
-  const role = row.last_message?.role;
-  const own = role && role !== 'visitor';
-  const who = !own ? '' : role === 'bot' ? 'Bot: ' : mine ? 'You: ' : author(row);
+export function rowModel(row, { mine, wrote, on, first, typing, doing, selected }) {
+  const last = row.last_message;
+  const who = wrote ? 'You' : last?.role === 'bot' ? 'Bot' : last?.operator?.name;
   const rating = row.status === 'closed' && row.rating || 0;
   const words = rating && row.rating_comment ? `“${row.rating_comment}”`
-    : who + (row.last_message?.preview ?? '');
+    : (who ? `${who}: ` : '') + (last?.preview ?? '');
   const read = row.visitor_read_seq >= row.last_seq - 1;
   return {
     key: row.id,
@@ -35,7 +34,7 @@ export function rowModel(row, { mine, on, first, typing, doing, selected }) {
     at: row.closed_at ?? row.updated_at,
     when: ago(row.closed_at ?? row.updated_at),
     other: !mine && row.assignee,
-    state: mine && own ? (read ? 'read' : 'sent') : '',
+    state: wrote ? (read ? 'read' : 'sent') : '',
     tags: row.tags?.slice(0, 2) ?? [],
     on,
     tab: on || first,
@@ -44,9 +43,6 @@ export function rowModel(row, { mine, on, first, typing, doing, selected }) {
 }
 
 /** @typedef {ReturnType<typeof rowModel>} RowModel */
-
-/** @param {ConversationRow} row */
-const author = (row) => (row.assignee ? `${row.assignee.name}: ` : '');
 
 /** @param {RowModel} model */
 export function drawRow(model) {

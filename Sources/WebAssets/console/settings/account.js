@@ -53,7 +53,7 @@ export function open(context) {
           el('dt', {}, 'Email'), el('dd', {}, operator.email),
           el('dt', {}, 'Role'), el('dd', {}, operator.role[0].toUpperCase() + operator.role.slice(1)),
           el('dt', {}, 'Workspace'), el('dd', {}, workspace.name)),
-        el('h3', {}, 'Password'),
+        el('h2', {}, 'Password'),
         secret('current', 'Current password', 'current-password'),
         secret('new', 'New password', 'new-password',
           `At least ${PASSWORD_MIN} characters. A sentence works well.`),

@@ -59,7 +59,7 @@ const fields = (form) => [
   }),
   toggle(form, 'conditions.when_open', { label: 'Only within business hours' }),
   toggle(form, 'conditions.when_available', { label: 'Only while an operator is available' }),
-  toggle(form, 'conditions.once', { label: 'Once a visitor' }),
+  toggle(form, 'conditions.once', { label: 'Once per visitor' }),
   choice(form, 'is_enabled', { label: 'State', options: [[true, 'On'], [false, 'Off']] }),
 ];
 

@@ -1,6 +1,7 @@
 // The pages beside the inbox. The hash of the address names the open one: `#/visitors[/ID]`,
-// `#/analytics[/DAYS[/PART]]` or `#/settings[/NAME[/ITEM]]`; all other hashes belong to the inbox.
-// A page is made at its first visit and then kept, with the changes that are not saved yet.
+// `#/analytics[/DAYS[/PART[/KIND/ID]]]` or `#/settings[/NAME[/ITEM]]`; all other hashes belong to
+// the inbox. A page is made at its first visit and then kept, with the changes that are not saved
+// yet.
 
 import { el, icon } from '../../shared/dom.js';
 import { rest } from './rest.js';

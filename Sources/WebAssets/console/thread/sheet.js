@@ -39,7 +39,7 @@ export class Sheet {
     const form = el(
       'form',
       { 'aria-label': name, submit: (event) => { event.preventDefault(); submit(event); } },
-      el('h3', {}, name),
+      el('h2', {}, name),
       ...parts,
     );
     this.root.replaceChildren(form);

@@ -127,11 +127,12 @@ export async function transfer(sheet, { me, assignee, team: own, viewers }, done
 /**
  * @param {Sheet} sheet
  * @param {(reason: string) => void} done
+ * @param {string=} what
  */
-export function closing(sheet, done) {
+export function closing(sheet, done, what = 'this conversation') {
   const end = buttons('Close conversation', () => sheet.close());
   const fields = reasonField('Reason', 'Optional. Your team sees it as a note, the visitor does not.');
-  sheet.open('Close this conversation', [...fields, end], () => done(reason(sheet)));
+  sheet.open(`Close ${what}`, [...fields, end], () => done(reason(sheet)));
   sheet.root.querySelector('textarea')?.addEventListener('keydown', (event) => {
     // Enter alone begins a line: a reply that is typed here by mistake must not close anything
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;

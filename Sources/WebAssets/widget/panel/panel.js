@@ -43,7 +43,7 @@ export function panel(on) {
   const root = el(
     'dialog.panel',
     { 'aria-labelledby': 'name', keydown, close: on.closed },
-    el('header.head', {}, mark, el('div.who', {}, name, about), mute, transcript, close),
+    el('div.head', {}, mark, el('div.who', {}, name, about), mute, transcript, close),
     log,
     news,
     page,

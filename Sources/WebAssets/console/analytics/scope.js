@@ -1,0 +1,68 @@
+// What the page is limited to: all conversations, or those of one operator, team or tag. The
+// address names it, as `team/ID`.
+
+import { el } from '../../shared/dom.js';
+import { KINDS, nameOf } from './groups.js';
+
+/** @typedef {import('./groups.js').Kind} Kind */
+/** @typedef {import('./groups.js').Groups} Groups */
+/**
+ * `kind` is the parameter of the requests.
+ * @typedef {{kind: 'operator' | 'team' | 'tag', id: string}} Scope
+ */
+
+/** @type {Record<Scope['kind'], Kind>} */
+const LISTS = { operator: 'operators', team: 'teams', tag: 'tags' };
+
+/**
+ * @param {string=} kind
+ * @param {string=} id
+ * @returns {Scope?} null: all conversations
+ */
+export const scopeOf = (kind = '', id = '') => Object.hasOwn(LISTS, kind) && id
+  ? { kind: /** @type {Scope['kind']} */ (kind), id } : null;
+
+/** @param {Scope?} scope */
+export const scopePath = (scope) => scope ? `${scope.kind}/${encodeURIComponent(scope.id)}` : '';
+
+/** @param {Scope?} scope */
+export const scopeQuery = (scope) => scope ? { [scope.kind]: scope.id } : {};
+
+/** @type {(kind: Kind, one: GroupFigures) => string} */
+const idOf = (kind, one) => (kind === 'tags' ? one.name : one.id ?? '');
+
+/**
+ * The field that chooses it, among the groups that had a conversation in the period.
+ * @param {(path: string) => void} choose gets the part of the address
+ */
+export function scopeField(choose) {
+  const field = el('select.input', {
+    'aria-label': 'Conversations of',
+    hidden: true,
+    change: () => { choose(field.value); },
+  });
+  return {
+    root: field,
+    /**
+     * @param {Groups} groups
+     * @param {Scope?} scope
+     */
+    draw(groups, scope) {
+      const kinds = /** @type {Scope['kind'][]} */ (Object.keys(LISTS));
+      const known = kinds.map((kind) => groups[LISTS[kind]].map((one) => (
+        el('option', { value: scopePath({ kind, id: idOf(LISTS[kind], one) }) },
+          nameOf(LISTS[kind], one)))));
+      const path = scopePath(scope);
+      const isKnown = !path || known.flat().some(({ value }) => value === path);
+      field.replaceChildren(
+        el('option', { value: '' }, 'All conversations'),
+        ...isKnown ? [] : [el('option', { value: path },
+          scope?.kind === 'tag' ? scope.id : 'Without a conversation in this period')],
+        ...kinds.flatMap((kind, at) => known[at].length
+          ? [el('optgroup', { label: KINDS[LISTS[kind]] }, ...known[at])] : []),
+      );
+      field.value = path;
+      field.hidden = !scope && !known.flat().length;
+    },
+  };
+}
