@@ -25,18 +25,23 @@ extension Targets {
     by grouping: Analytics.Grouping?, of scope: Analytics.Scope = .all, in workspace: Identifier,
     from: String, to: String, zone: String
   ) -> Statement<[String: Outcome]> {
-    let (key, more): (SQL, SQL) =
+    let (response, resolution, more): (SQL, SQL, SQL) =
       switch grouping {
-      case nil: ("(d.at AT TIME ZONE $5::text)::date::text", "")
-      case .operators: ("f.operator_id::text", "")
-      case .teams: ("f.team_id::text", "")
-      case .tags: ("g.tag", "CROSS JOIN LATERAL unnest(f.tags) AS g (tag)")
+      case nil:
+        (
+          "(t.response_at AT TIME ZONE $5::text)::date",
+          "(t.resolution_at AT TIME ZONE $5::text)::date", ""
+        )
+      case .operators: ("f.operator_id", "f.operator_id", "")
+      case .teams: ("f.team_id", "f.team_id", "")
+      case .tags: ("g.tag", "g.tag", "CROSS JOIN LATERAL unnest(f.tags) AS g (tag)")
       }
     let parameters: [Parameter] = [
       .uuid(workspace), .text(from), .text(to), scope.key, .text(zone),
     ]
     return Statement(
-      Query(outcomesSQL(by: key, with: more, where: scope.condition), parameters)
+      Query(
+        outcomesSQL(by: response, resolution, with: more, where: scope.condition), parameters)
     ) { rows in
       var outcomes: [String: Outcome] = [:]
       for row in 0..<rows.count {
@@ -50,26 +55,47 @@ extension Targets {
     }
   }
 
-  /// A conversation belongs to the operator, team and tags that the other figures have for it.
-  private static func outcomesSQL(by key: SQL, with more: SQL, where condition: SQL) -> SQL {
+  /// A conversation belongs to the operator, team and tags that the other figures have for it. It
+  /// is read once for both targets, which may be due on two days.
+  ///
+  /// - Parameters:
+  ///   - response, resolution: the keys by which the two targets are counted.
+  ///   - condition: those of the scope; `$4` is its key, also if no condition uses it.
+  private static func outcomesSQL(
+    by response: SQL, _ resolution: SQL, with more: SQL, where condition: SQL
+  ) -> SQL {
     """
-    WITH span AS (SELECT $2::text::date::timestamp AT TIME ZONE $5::text AS first,
-      least(now(), ($3::text::date + 1)::timestamp AT TIME ZONE $5::text) AS behind)
-    SELECT \(key), count(*) FILTER (WHERE d.is_missed AND d.is_response),
-      count(*) FILTER (WHERE d.is_missed AND NOT d.is_response),
-      count(*) FILTER (WHERE d.is_response), count(*) FILTER (WHERE NOT d.is_response)
-    FROM chat_targets t CROSS JOIN span
-    CROSS JOIN LATERAL (VALUES
-      (true, coalesce(t.first_response_missed_at, t.first_response_due_at),
-        t.first_response_missed_at IS NOT NULL),
-      (false, coalesce(t.resolution_missed_at, t.resolution_due_at),
-        t.resolution_missed_at IS NOT NULL)) AS d (is_response, at, is_missed)
-    LEFT JOIN chat_analytics_sessions f
-      ON f.workspace_id = $1::uuid AND f.session_id = t.session_id
-    \(more)
-    WHERE t.workspace_id = $1::uuid AND d.at >= span.first AND d.at < span.behind
-      AND $4::text IS NOT NULL \(condition)
-    GROUP BY 1
+    WITH span AS MATERIALIZED (
+      SELECT $2::text::date::timestamp AT TIME ZONE $5::text AS first,
+        least(now(), ($3::text::date + 1)::timestamp AT TIME ZONE $5::text) AS behind
+    ), targets AS (
+      SELECT session_id, first_response_missed_at, resolution_missed_at,
+        coalesce(first_response_missed_at, first_response_due_at) AS response_at,
+        coalesce(resolution_missed_at, resolution_due_at) AS resolution_at
+      FROM chat_targets WHERE workspace_id = $1::uuid AND $4::text IS NOT NULL
+    ), counts AS (
+      SELECT \(response) AS response_key, \(resolution) AS resolution_key,
+        count(t.first_response_missed_at) FILTER (WHERE \(isInSpan("t.response_at"))) AS late,
+        count(t.resolution_missed_at) FILTER (WHERE \(isInSpan("t.resolution_at"))) AS overdue,
+        count(*) FILTER (WHERE \(isInSpan("t.response_at"))) AS responses,
+        count(*) FILTER (WHERE \(isInSpan("t.resolution_at"))) AS resolutions
+      FROM targets t LEFT JOIN chat_analytics_sessions f
+        ON f.workspace_id = $1::uuid AND f.session_id = t.session_id
+      \(more)
+      WHERE true \(condition)
+      GROUP BY 1, 2
+    )
+    SELECT key::text, sum(late)::bigint, sum(overdue)::bigint, sum(responses)::bigint,
+      sum(resolutions)::bigint
+    FROM (
+      SELECT response_key AS key, late, 0 AS overdue, responses, 0 AS resolutions FROM counts
+      UNION ALL SELECT resolution_key, 0, overdue, 0, resolutions FROM counts
+    ) AS sides
+    GROUP BY key HAVING sum(responses) + sum(resolutions) > 0
     """
+  }
+
+  private static func isInSpan(_ time: SQL) -> SQL {
+    "\(time) >= (SELECT first FROM span) AND \(time) < (SELECT behind FROM span)"
   }
 }
