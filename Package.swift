@@ -104,6 +104,9 @@ let package = Package(
       "OpenID",
       ["HTTPClient", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     layer(
+      "Assist",
+      ["HTTPClient", "Webhooks", "Chat", "Kernel", "JSON", "Primitives"]),
+    layer(
       "Automation",
       ["Directory", "SharedSQL", "Chat", "JSON", "Postgres", "OpenSSL", "Primitives"]),
     layer(
@@ -114,8 +117,8 @@ let package = Package(
     layer(
       "REST",
       [
-        "Conversations", "OpenID", "WebPush", "Webhooks", "Automation", "Directory", "Tokens",
-        "Postgres", "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
+        "Conversations", "OpenID", "Assist", "WebPush", "Webhooks", "Automation", "Directory",
+        "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
     layer(
       "Settings",
@@ -213,6 +216,7 @@ let package = Package(
         "Migrator", "Fixtures", "Primitives",
       ]),
     suite("OpenIDTests", ["OpenID", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
+    suite("AssistTests", ["Assist", "Webhooks", "Chat", "Kernel", "JSON", "Primitives"]),
     suite("AutomationTests", ["Automation", "Directory", "JSON", "Primitives"]),
     suite(
       "ConversationsTests",

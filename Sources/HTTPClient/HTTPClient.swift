@@ -20,16 +20,21 @@ public struct HTTPRequest: Sendable {
   public var milliseconds: Int
   /// The most bytes of the response's body to return; a longer one fails. Nil: it is discarded.
   public var responseBytesMax: Int?
+  /// Receives the status and the next bytes of the response's body as they come, on the client's
+  /// thread, and returns whether to read on. Nil: the body is collected for the outcome.
+  public var receive: (@Sendable (_ status: Int, _ bytes: [UInt8]) -> Bool)?
 
   public init(
     url: String, headers: [String], body: [UInt8]?, milliseconds: Int,
-    responseBytesMax: Int? = nil
+    responseBytesMax: Int? = nil,
+    receive: (@Sendable (_ status: Int, _ bytes: [UInt8]) -> Bool)? = nil
   ) {
     self.url = url
     self.headers = headers
     self.body = body
     self.milliseconds = milliseconds
     self.responseBytesMax = responseBytesMax
+    self.receive = receive
   }
 }
 
@@ -101,13 +106,24 @@ extension HTTPClient {
   public static func outcome(
     of request: HTTPRequest, admits: @escaping @Sendable (PeerAddress) -> Bool
   ) -> HTTPOutcome {
+    // libcurl ends the request at its time limit.
+    outcome(of: request, admits: admits, everyMilliseconds: 1_000, goesOn: { true })
+      ?? .failed(reason: "the request was given up")
+  }
+
+  /// The same, and calls `goesOn` at least at this interval; nil when it has returned false, which
+  /// ends the request and its connection.
+  public static func outcome(
+    of request: HTTPRequest, admits: @escaping @Sendable (PeerAddress) -> Bool,
+    everyMilliseconds interval: Int32, goesOn: () -> Bool
+  ) -> HTTPOutcome? {
     var client = HTTPClient(connectionsMax: 1, admits: admits)
     guard client.begin(request, ticket: 0) else { return .failed(reason: "the URL is invalid") }
-    while true {
-      // libcurl ends the request at its time limit.
-      client.advance(milliseconds: 1_000)
+    while goesOn() {
+      client.advance(milliseconds: interval)
       if let (_, outcome) = client.takeEnded() { return outcome }
     }
+    return nil
   }
 }
 

@@ -12,6 +12,7 @@ import Kernel
   private let headers: UnsafeMutablePointer<curl_slist>?
   private let body: UnsafeMutableBufferPointer<CChar>
   private let responseBytesMax: Int?
+  private let receive: (@Sendable (Int, [UInt8]) -> Bool)?
   private var bytesRead = 0
   private var response: [UInt8] = []
   private var refused: IPAddress?
@@ -25,6 +26,7 @@ import Kernel
     self.ticket = ticket
     self.admits = admits
     responseBytesMax = request.responseBytesMax
+    receive = request.receive
     // SAFETY: each text is copied during its call; the list is freed in `deinit`. An empty `Expect`
     // makes curl send a long body at once.
     unsafe headers = (request.headers + ["Expect:"]).reduce(nil) { list, header in
@@ -90,6 +92,10 @@ import Kernel
     bytesRead += bytes.count
     guard let responseBytesMax else { return bytesRead <= HTTPClient.bodyBytes }
     guard bytesRead <= responseBytesMax else { return false }
+    if let receive {
+      // SAFETY: the handle is alive; libcurl's bytes live through its callback.
+      return receive(unsafe chirrup_curl_status(raw), unsafe Array(bytes))
+    }
     // SAFETY: libcurl's bytes live through its callback.
     unsafe response.append(contentsOf: bytes)
     return true

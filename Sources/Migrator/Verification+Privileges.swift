@@ -35,7 +35,7 @@ extension Migrator {
       ('idempotency_keys', 'body'), ('quarantine', 'body'), ('second_factors', 'secret'),
       ('second_factors', 'pending_secret'), ('recovery_codes', 'digest'),
       ('identity_secrets', 'ciphertext'), ('signing_keys', 'ciphertext'),
-      ('identity_providers', 'ciphertext')),
+      ('identity_providers', 'ciphertext'), ('assist_settings', 'ciphertext')),
     created AS (
       SELECT c.oid, c.relname, c.relowner, c.relacl, c.relrowsecurity, EXISTS (
         SELECT FROM chirrup_adoptions WHERE relation = relname AND kind = 'found') AS is_found

@@ -60,7 +60,7 @@ final class RunningGateway {
     silent.logLevel = .critical
     let logger = book?.logger ?? silent
     let options = GatewayOptions(
-      settings: settings, version: version, schema: "20270330_rules_by_column",
+      settings: settings, version: version, schema: "20270405_assist",
       databaseURL: try Roles.gateway(url),
       signingSecret: Array(repeating: 9, count: 32),
       tokens: TokenAuthority(secret: Array(repeating: 9, count: 32)),

@@ -30,6 +30,8 @@ struct HTTPExchange {
   var output: [UInt8] = []
   /// A handler prepares the response; meanwhile nothing is read.
   var isBusy = false
+  /// The head of a response with a stream was queued, and its end was not.
+  private(set) var isStreaming = false
   /// The connection is closed when the output is sent.
   var isClosing = false
   /// The output is complete, and the connection stays open until the deadline: see `ProxyProbe`.
@@ -164,6 +166,18 @@ struct HTTPExchange {
     finish(now: now)
     isHeld = true
     deadline = now.advanced(byMilliseconds: milliseconds)
+  }
+
+  /// The head of a response with a stream is queued. The end of the connection ends the body (RFC
+  /// 9112 §6.3, rule 8), which clients and proxies of HTTP/1.0 understand too.
+  mutating func beginStream() {
+    isStreaming = true
+    isKeptAlive = false
+  }
+
+  mutating func endStream(now: Instant) {
+    isStreaming = false
+    finish(now: now)
   }
 
   /// `count` bytes of the output were sent. After the last one the time limit of the next request

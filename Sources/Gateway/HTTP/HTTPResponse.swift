@@ -28,8 +28,8 @@ enum HTTPResponse {
     for (name, value) in response.headers {
       appendField(name, value, to: &output)
     }
-    // RFC 9110 §8.6: no Content-Length with 204 and 304.
-    if response.status != 204 && response.status != 304 {
+    // RFC 9110 §8.6: no Content-Length with 204 and 304; the length of a stream is not known.
+    if response.status != 204 && response.status != 304 && response.stream == nil {
       ResponseHead.appendField("Content-Length", response.body.count, to: &output)
     }
     // RFC 9110 §7.8: a 426 names the protocol in Upgrade, which is a field of this connection.

@@ -189,7 +189,17 @@ struct HTTPServer {
           ? await context.api.handleInstance(request) : await context.api.handle(request)
       }
       ListCoding.apply(to: &response, fields)
-      context.mailboxes[loop].post(.response(socket: id, response, began: began))
+      let mailbox = context.mailboxes[loop]
+      mailbox.post(.response(socket: id, response, began: began))
+      guard let stream = response.stream else { return }
+      let reader = StreamReader()
+      await CurrentLoop.$index.withValue(loop) {
+        await stream { bytes in
+          mailbox.post(.responsePart(socket: id, bytes, reader))
+          return reader.isThere
+        }
+      }
+      mailbox.post(.responsePart(socket: id, nil, reader))
     }
   }
 
@@ -262,6 +272,8 @@ struct HTTPServer {
     if let entry = sockets[socket].exchange.access {
       response.headers.append((AccessLog.header, "\(entry.id)"))
     }
+    let isStream = response.stream != nil
+    if isStream { sockets[socket].exchange.beginStream() }
     let unsentCount = sockets[socket].exchange.output.count
     HTTPResponse.append(
       response, isHead: sockets[socket].exchange.isHead,
@@ -270,7 +282,19 @@ struct HTTPServer {
     logAnswer(
       socket, response.status, route: response.route,
       byteCount: sockets[socket].exchange.output.count - unsentCount, &sockets)
-    sockets[socket].exchange.finish(now: turn.now)
+    if !isStream { sockets[socket].exchange.finish(now: turn.now) }
+    unsent.append(sockets.id(at: socket))
+  }
+
+  /// Continues a response with a stream; nil: its end.
+  mutating func answerOn(
+    _ socket: SocketIndex, _ bytes: [UInt8]?, _ sockets: inout SocketTable, _ turn: Turn
+  ) {
+    if let bytes {
+      sockets[socket].exchange.output += bytes
+    } else {
+      sockets[socket].exchange.endStream(now: turn.now)
+    }
     unsent.append(sockets.id(at: socket))
   }
 
@@ -308,7 +332,11 @@ struct HTTPServer {
       sockets.doom(socket)
       return false
     }
-    guard !sockets[socket].exchange.isBusy else { return false }
+    guard !sockets[socket].exchange.isBusy else {
+      // Nothing is read until the response, and the next part of a stream writes by itself.
+      sockets.watch(socket, [], epoll)
+      return false
+    }
     sockets.watch(socket, .read, epoll)
     return true
   }

@@ -20,6 +20,8 @@ enum LoopMail: Sendable {
   case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
   /// - Parameter began: when the request was complete.
   case response(socket: SocketID, APIResponse, began: Instant)
+  /// The next bytes of a response with a stream; nil: its end.
+  case responsePart(socket: SocketID, [UInt8]?, StreamReader)
   /// A REST handler or a job on this loop has changed the session in the database.
   case changed(session: Identifier, workspace: Identifier?)
   /// From a REST handler on this loop, for the background jobs and for the other gateways.

@@ -18,6 +18,10 @@ enum Examples {
     {"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"],
      "actions":[{"type":"add_tags","tags":["spam"]},{"type":"close"}]}
     """#,
+    "AssistChange": #"""
+    {"enabled":true,"uses":["suggest","summary"],"endpoint":"https://api.example.com/v1",
+     "model":"small-1","api_key":"sk-s3cret","tokens_per_day":100000}
+    """#,
     "Beacon": #"""
     {"workspace":"pk_5f1c9a","secret":"q8Zt1vXcq8Zt1vXcq8Zt1v","tab":"t1","state":"here",
      "visit":{"age":42,"trail":[{"page":"https://example.com/","title":"Shop","age":42}]}}
@@ -46,6 +50,7 @@ enum Examples {
     {"visitor":{"external_id":"customer-20418","name":"Ada Lovelace","email":"ada@example.com"},
      "title":"Order 20418","message":{"body":"Your order has left Rotterdam."}}
     """#,
+    "NewDraft": #"{"use":"translate","language":"de","text":"It left Rotterdam today."}"#,
     "NewIdentitySecret": #"{"overlap_hours":24}"#,
     "NewIntent": #"""
     {"name":"Opening hours","keyword":"opening hours","match_kind":"contains",

@@ -188,6 +188,25 @@ enum OperationTexts {
     Creates a secret and ends the others after `overlap_hours`, so that none is refused in between.
     """,
     "delete_admin_identity_secrets_id": "Identities that it has signed are refused from now on.",
+    "get_admin_assist": """
+    The endpoint, model and limits of drafts, and the tokens spent by day and month in UTC. \
+    Tokens of drafts that are being written count with the most that they can cost.
+    """,
+    "put_admin_assist": """
+    Off until `enabled` is true and a use is in `uses`: until then, nothing is sent. Each draft \
+    reserves the most tokens that it can cost, so that the limits hold. Texts of conversations go \
+    to the endpoint, without names and ids.
+    """,
+    "delete_admin_assist": "Turns drafts off and deletes the key. What was spent stays counted.",
+    "get_admin_live_chat_assist": "Empty while drafts are off.",
+    "post_admin_live_chat_conversations_id_assist": """
+    Has the workspace's endpoint write a draft for the caller; nothing is added to the \
+    conversation. The response is a stream of server-sent events: `data` with a piece of `text`, \
+    comments as signs of life, and in the end one event `done` with the tokens that the endpoint \
+    counted (0: it did not), or `problem` with a problem document. Closing the connection stops \
+    the draft. A suggestion is based on the conversation, on canned replies and on closed \
+    conversations of the workspace. An Idempotency-Key is ignored.
+    """,
     "get_admin_identity_provider": "The configuration of single sign-on; null if there is none.",
     "put_admin_identity_provider": """
     Stores the provider after reading its discovery document. Another issuer needs its secret again.
@@ -390,6 +409,16 @@ enum OperationTexts {
     {"type":"conversation","conversation":{"id":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204"}}
     {"type":"message","session":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204","seq":1,"body":"Hello"}
     {"type":"end","conversations":1,"messages":1,"next_cursor":null}
+
+    """,
+    "post_admin_live_chat_conversations_id_assist": """
+    data: {"text":"It left Rotterdam"}
+
+    data: {"text":" today."}
+
+    event: done
+    data: {"tokens":412}
+
 
     """,
     "get_widget_sessions_id_transcript": """

@@ -25,6 +25,7 @@ public final class API: Sendable {
   let logins: LoginLimits
   let devices: KnownDevices
   let providers: ProviderThreads
+  let drafts: DraftRuns
   let widgetLimits: WidgetLimits
   let requestLimits: RequestLimits
   let expensiveCalls: ExpensiveCalls
@@ -54,6 +55,7 @@ public final class API: Sendable {
     logins = LoginLimits(options.rates)
     devices = KnownDevices(secrets: options.secrets, origins: origins)
     providers = ProviderThreads(ProviderClient(options.webhookGuard))
+    drafts = DraftRuns(options.rates)
     widgetLimits = WidgetLimits(options.rates)
     requestLimits = RequestLimits(options.rates)
     expensiveCalls = ExpensiveCalls(runningMax: options.expensivePerWorkspace)
@@ -200,7 +202,7 @@ public final class API: Sendable {
     _ route: Route, _ handler: Route.MemberHandler, _ call: Call, _ number: UInt64
   ) async throws(Problem) -> APIResponse {
     let owner = ExpensiveCalls.Owner(workspace: call.workspace)
-    guard route.method != "GET" else {
+    guard route.isIdempotent else {
       return try await inTurn(route, of: owner, call.caller.id) { () async throws(Problem) in
         try await handler(self, call)
       }

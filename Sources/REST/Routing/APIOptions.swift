@@ -92,6 +92,8 @@ public struct APIOptions: Sendable {
     public var showings = Rate(burst: 6_000, perMinute: 6_000)
     /// New visitors of one workspace.
     public var newVisitors = Rate(burst: 6_000, perMinute: 6_000)
+    /// Drafts of one operator, see `DraftRuns`.
+    public var drafts = Rate(burst: 10, perMinute: 20)
     /// Requests with a login, see `RequestLimits`.
     public var requestsOfMember = Rate(burst: 1_200, perMinute: 1_200)
     public var requestsOfKey = Rate(burst: 3_000, perMinute: 3_000)
@@ -150,6 +152,9 @@ enum APILimits {
   static let groupBytes = 255
   static let groupRoles = 100
   static let passkeyNameBytes = 100
+  static let modelBytes = 200
+  static let endpointKeyBytes = 1_024
+  static let languageBytes = 35
   /// Bytes of what a browser and an authenticator state of a passkey.
   static let clientDataBytes = 2_048
   static let authenticatorDataBytes = 4_096

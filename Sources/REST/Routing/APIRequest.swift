@@ -69,10 +69,17 @@ extension APIRequest {
   }
 }
 
+/// Sends the pieces of a body with its argument, which returns false when the client has left. It
+/// must end soon then, and within a time of its own, with bytes in number of its own.
+public typealias BodyStream = @Sendable (_ send: @Sendable ([UInt8]) -> Bool) async -> Void
+
 public struct APIResponse: Sendable {
   public var status: Int
   public var headers: [(name: String, value: String)]
   public var body: [UInt8]
+  /// The rest of the body, which is sent as it comes: runs once after the head was sent. Nil: there
+  /// is none.
+  public internal(set) var stream: BodyStream?
   /// The route that responded, as an index into the table of routes; nil: none.
   public internal(set) var route: Int?
   /// The body to return if the request is repeated under its `Idempotency-Key`: without secrets

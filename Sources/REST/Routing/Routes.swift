@@ -97,10 +97,13 @@ struct Route: Sendable {
       && !query.contains { $0.name == "q" && $0.isRequired }
   }
 
-  /// Whether it supports `Idempotency-Key`.
+  /// The media type of responses whose events are sent as they come.
+  static let eventStream = "text/event-stream"
+
+  /// Whether it supports `Idempotency-Key`: a stream is not stored.
   var isIdempotent: Bool {
     guard case .forMembers = handler else { return false }
-    return isWrite
+    return isWrite && type != Route.eventStream
   }
 
   /// The statuses of its error responses. Any route may respond 503 (the database is unavailable).
@@ -188,7 +191,7 @@ extension API {
     widgetRoutes + loginRoutes + pushRoutes + conversationRoutes + queueRoutes + actionRoutes
     + analyticsRoutes
     + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes
-    + visitorRoutes + watchingRoutes + webhookRoutes + [
+    + visitorRoutes + watchingRoutes + webhookRoutes + assistRoutes + [
       Route(
         "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "Get this document",
         response: .object)

@@ -1,0 +1,196 @@
+/// Drafts for operators, written by the endpoint of their workspace: a reply, a summary, a
+/// translation.
+///
+/// Nothing is sent to an endpoint unless the workspace has turned the use on and an operator asks.
+/// A draft goes to that operator only; it becomes a message when they send it.
+import Assist
+import Chat
+import Conversations
+import Directory
+import JSON
+import Kernel
+import Primitives
+
+struct DraftRoutes: RouteGroup {
+  let api: API
+
+  /// Entries of the conversation that are read for a prompt, events among them.
+  private static let entriesRead = 120
+  /// Bytes of the visitor's last messages with which answers are searched.
+  private static let questionBytesMax = 2_000
+
+  /// The uses that are on.
+  func showUses(_ call: Call) async throws(Problem) -> APIResponse {
+    let settings = try await api.database.run(AssistSettings.find(in: call.workspace))
+    let uses = settings.map { $0.isEnabled ? $0.uses : [] } ?? []
+    return .json([UInt8].object { $0.appendMember("uses", texts: uses) })
+  }
+
+  func write(_ call: Call) async throws(Problem) -> APIResponse {
+    let start = SystemClock.now()
+    let member = try call.member
+    let wish = try Wish(call.request.jsonObject())
+    let found = try await api.database.run(AssistSettings.find(in: call.workspace))
+    guard let settings = found, settings.isEnabled, settings.uses.contains(wish.use.rawValue)
+    else { throw .assistOff }
+    let (endpoint, key) = try address(settings)
+    try api.drafts.enter(member, now: call.request.now)
+    let prompt: AssistPrompt
+    let reserved: Int64
+    let day: String
+    do throws(Problem) {
+      prompt = try await self.prompt(for: wish, call)
+      reserved = prompt.tokensMax
+      day = try await reserve(reserved, settings)
+    } catch {
+      api.drafts.leave(member)
+      throw error
+    }
+    let request = CompletionRequest(
+      endpoint: endpoint, addressGuard: api.options.webhookGuard, model: settings.model, key: key,
+      tokenLimit: CompletionRequest.TokenLimit(rawValue: settings.tokenLimit) ?? .maxTokens,
+      prompt: prompt, milliseconds: settings.timeoutSeconds * 1_000)
+    var response = APIResponse(
+      status: 200,
+      headers: [
+        ("Content-Type", Route.eventStream),
+        // A proxy must not collect the pieces (nginx, `proxy_buffering`).
+        ("X-Accel-Buffering", "no"),
+      ])
+    let api = api
+    response.stream = { send in
+      let feed = AssistFeed()
+      async let run: Void = api.drafts.run(request, into: feed, since: start)
+      let result = await DraftRoutes.pass(feed, to: send, api.options.onResume)
+      await run
+      api.options.onResume()
+      api.drafts.leave(member)
+      let spent =
+        result.usage?.total
+        ?? (result.wasSent ? prompt.tokens(textByteCount: result.textByteCount) : 0)
+      do throws(Problem) {
+        try await api.database.run(
+          AssistUsage.settle(
+            reserved: reserved, spent: spent, day: day, in: member.workspace))
+      } catch {
+        // The reserved tokens stay counted, which is more than was spent.
+        api.options.report("the tokens of a draft could not be counted: \(error.detail)")
+      }
+    }
+    return response
+  }
+
+  /// Passes the text on until its end. A client that has left ends the run.
+  private static func pass(
+    _ feed: AssistFeed, to send: @Sendable ([UInt8]) -> Bool, _ onResume: @Sendable () -> Void
+  ) async -> CompletionResult {
+    while true {
+      let event = await feed.next()
+      onResume()
+      switch event {
+      case .text(let text):
+        let json = [UInt8].object { $0.appendMember("text", text) }
+        if !send(Array("data: ".utf8) + json + Array("\n\n".utf8)) { feed.cancel() }
+      case .idle: if !send(Array(":\n\n".utf8)) { feed.cancel() }
+      case .ended(let result):
+        let (name, json) =
+          result.fault.map { ("problem", Problem.completion($0).response().body) }
+          ?? ("done", [UInt8].object { $0.appendMember("tokens", result.usage?.total ?? 0) })
+        _ = send(Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8))
+        return result
+      }
+    }
+  }
+
+  // MARK: The request
+
+  /// The settings were checked when they were saved, by a gateway with other rules perhaps.
+  private func address(
+    _ settings: AssistSettings
+  ) throws(Problem) -> (AssistEndpoint, key: String) {
+    let endpoint: AssistEndpoint
+    do throws(AssistEndpoint.Fault) {
+      endpoint = try AssistEndpoint(settings.endpoint, under: api.options.webhookGuard)
+    } catch {
+      throw .assistAddressRefused
+    }
+    guard let sealed = settings.key else { return (endpoint, "") }
+    let place = AssistSettings.place(in: settings.workspace, endpoint: settings.endpoint)
+    guard let key = api.options.secrets.open(sealed, place: place) else { throw .assistKeyLost }
+    return (endpoint, String(decoding: key, as: UTF8.self))
+  }
+
+  private func prompt(for wish: Wish, _ call: Call) async throws(Problem) -> AssistPrompt {
+    let page = try await api.expensiveDatabase.run(
+      MessageRange.before(.max).page(
+        of: call.id, workspace: call.workspace,
+        limit: wish.use == .translate ? 1 : DraftRoutes.entriesRead
+      ).scoped(to: call.workspace))
+    guard let entries = page?.entries else { throw .noSuchSession }
+    switch wish.use {
+    case .translate: return .translation(of: wish.text, to: wish.language ?? "en")
+    case .summary: return .summary(of: entries, language: wish.language)
+    case .suggest:
+      let question = DraftRoutes.question(in: entries)
+      let replies = try await api.expensiveDatabase.run(
+        AssistGrounding.replies(for: question, in: call.workspace))
+      let closed = try await api.expensiveDatabase.run(
+        AssistGrounding.conversations(for: question, except: call.id, in: call.workspace))
+      return .suggestion(for: entries, replies: replies, closed: closed)
+    }
+  }
+
+  /// The visitor's last messages, newest first.
+  private static func question(in entries: [Entry]) -> String {
+    let bodies = entries.reversed().filter { $0.role == .visitor || $0.role == .user }.prefix(5)
+      .map { String(decoding: $0.body, as: UTF8.self) }
+    return AssistPrompt.cut(bodies.joined(separator: "\n"), questionBytesMax)
+  }
+
+  /// - Returns: the day on which the tokens count.
+  private func reserve(
+    _ tokens: Int64, _ settings: AssistSettings
+  ) async throws(Problem) -> String {
+    let day = try await api.database.run(
+      AssistUsage.reserve(
+        tokens, perDay: settings.tokensPerDay, perMonth: settings.tokensPerMonth,
+        in: settings.workspace))
+    if let day { return day }
+    let spent = try await api.database.run(AssistUsage.spent(in: settings.workspace))
+    if spent.today + tokens > settings.tokensPerDay {
+      throw .tokensSpent(spent.today, of: settings.tokensPerDay, in: "day")
+    }
+    throw .tokensSpent(spent.month, of: settings.tokensPerMonth, in: "month")
+  }
+}
+
+/// What an operator asks for.
+private struct Wish {
+  var use: AssistUse
+  var language: String?
+  /// To be translated; empty for the other uses.
+  var text = ""
+
+  init(_ object: JSONObject) throws(Problem) {
+    let word = try object.word("use", of: AssistUse.allCases.map(\.rawValue))
+    guard let word, let use = AssistUse(rawValue: word) else { throw .missing("use") }
+    self.use = use
+    language = try object.nonEmptyString("language", bytesMax: APILimits.languageBytes)
+    if let language, !Wish.isLanguage(language) {
+      throw .invalidMember("language", "a language tag, such as “de” or “pt-BR” (BCP 47)")
+    }
+    guard use == .translate else { return }
+    guard language != nil else { throw .missing("language") }
+    text = try object.requiredString("text", bytesMax: AssistPrompt.textBytesMax)
+  }
+
+  private static func isLanguage(_ text: String) -> Bool {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard let first = parts.first, 2...3 ~= first.utf8.count,
+      first.utf8.allSatisfy(\.isASCIILetter)
+    else { return false }
+    return parts.dropFirst().allSatisfy { part in
+      1...8 ~= part.utf8.count && part.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
+    }
+  }
+}
