@@ -326,6 +326,27 @@ interface GroupRole {
   role: string;
 }
 
+type AssistUse = 'suggest' | 'summary' | 'translate';
+
+/** The endpoint that writes drafts, without its key. */
+interface Assist {
+  enabled: boolean;
+  uses: AssistUse[];
+  endpoint: string;
+  model: string;
+  has_key: boolean;
+  token_limit: 'max_tokens' | 'max_completion_tokens';
+  tokens_per_day: number;
+  tokens_per_month: number;
+  timeout_seconds: number;
+}
+
+interface AssistAnswer {
+  assist: Assist | null;
+  tokens_today: number;
+  tokens_this_month: number;
+}
+
 /** The identity provider of the workspace, without the secret. */
 interface IdentityProvider {
   enabled: boolean;
@@ -720,6 +741,7 @@ type ListPage<Name extends keyof Lists> = Record<Name, Lists[Name][]>
 interface Rest {
   get(path: 'settings'): Promise<SettingsAnswer>;
   get(path: 'identity-provider'): Promise<IdentityProviderAnswer>;
+  get(path: 'assist'): Promise<AssistAnswer>;
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;
   get(path: 'live-chat/analytics/operators', query: Query): Promise<GroupsAnswer<'operators'>>;
   get(path: 'live-chat/analytics/teams', query: Query): Promise<GroupsAnswer<'teams'>>;
@@ -769,6 +791,7 @@ interface Rest {
   post(path: `webhooks/${string}`): Promise<unknown>;
   post(path: `connections/${string}/disconnect`, body: object): Promise<unknown>;
   post(path: `connections/${string}/trace`): Promise<{ trace: { id: string } }>;
+  put(path: 'assist', body: object): Promise<AssistAnswer>;
   put(path: `teams/${string}/members`, body: object): Promise<{ team: Team }>;
   put(path: '/api/v1/auth/push', body: object): Promise<unknown>;
   put(path: 'identity-provider', body: object): Promise<IdentityProviderAnswer>;

@@ -36,6 +36,7 @@ const MENU = [
     ['intents', 'Auto-reply rules', 'chat', () => import('./intents.js')],
     ['menus', 'Menus', 'menu', () => import('./menus.js')],
     ['proactive', 'Proactive messages', 'bolt', () => import('./proactive.js')],
+    ['assist', 'Assist', 'spark', () => import('./assist.js')],
     ['messages', 'Messages and forms', 'note', () => import('./messages.js')],
   ]],
   ['Developers', [

@@ -4,6 +4,7 @@
 import { el } from '../../shared/dom.js';
 import { Outbox } from '../../shared/outbox.js';
 import { Event, Fault } from '../../shared/protocol.js';
+import { offer } from '../assist/offer.js';
 import { Activity, doing } from '../inbox/activity.js';
 import { Inbox, nameOf } from '../inbox/inbox.js';
 import { List } from '../inbox/list.js';
@@ -272,6 +273,7 @@ export class App {
     this.inbox.load();
     this.pane.opened();
     this.outbox.run();
+    offer(this);
   }
 
   /** @param {ServerFrame} frame */

@@ -38,6 +38,7 @@ export class Head {
     this.transfer = action('swap', 'Transfer', '.quiet', on.transfer, 'T');
     this.close = action('check', 'Close', '', on.close, 'E');
     this.reopen = action('reload', 'Reopen', '', on.reopen, 'O');
+    this.more = new MoreMenu({ ...on, title: () => this.title.edit() });
     this.root = el(
       'header.bar',
       {},
@@ -59,7 +60,7 @@ export class Head {
         { type: 'button', 'aria-label': 'Visitor details', click: on.visitor },
         icon('person'),
       ),
-      new MoreMenu({ ...on, title: () => this.title.edit() }).root,
+      this.more.root,
     );
   }
 

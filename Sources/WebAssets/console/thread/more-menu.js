@@ -3,7 +3,6 @@
 import { el, icon } from '../../shared/dom.js';
 
 export class MoreMenu {
-  #items;
   #list;
   #button;
 
@@ -12,16 +11,16 @@ export class MoreMenu {
    *   & {remove: (() => void) | null}} on
    */
   constructor(on) {
-    this.#items = [
+    this.#list = el(
+      'div.pop.menu-list',
+      { role: 'menu', id: 'more', hidden: true },
       this.#item('Edit title', 'D', on.title),
       this.#item('Edit tags', 'L', on.tags),
       this.#item('Run a macro', 'M', on.macro),
       this.#item('Close with a reason', 'E', on.reason),
       this.#item('Visitor details', 'V', on.visitor),
-      ...on.remove ? [this.#item('Delete', '', on.remove)] : [],
-    ];
-    this.#list = el('div.pop.menu-list', { role: 'menu', id: 'more', hidden: true },
-      ...this.#items);
+      on.remove && this.#item('Delete', '', on.remove),
+    );
     this.#button = el(
       'button.icon-button.more',
       {
@@ -63,6 +62,15 @@ export class MoreMenu {
     );
   }
 
+  /**
+   * Adds an action at the beginning.
+   * @param {string} words
+   * @param {() => void} act
+   */
+  add(words, act) { this.#list.prepend(this.#item(words, '', act)); }
+
+  get #items() { return [...this.#list.querySelectorAll('button')]; }
+
   /** @param {boolean} isOpen */
   #show(isOpen) {
     if (this.#list.hidden === !isOpen) return;
@@ -74,11 +82,11 @@ export class MoreMenu {
   /** @param {KeyboardEvent} event */
   #key(event) {
     if (this.#list.hidden) return;
-    const at = this.#items.findIndex((item) => item === document.activeElement);
+    const items = this.#items;
+    const at = items.findIndex((item) => item === document.activeElement);
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step) {
-      const { length } = this.#items;
-      this.#items[(at + step + length) % length].focus();
+      items[(at + step + items.length) % items.length].focus();
     } else if (event.key === 'Escape') {
       this.#show(false);
       this.#button.focus();

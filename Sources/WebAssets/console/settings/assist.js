@@ -1,0 +1,149 @@
+// Assist: the endpoint (OpenAI-compatible) that writes drafts for the operators, what it may write,
+// and what it may cost. The key is written and never shown again.
+
+import { el } from '../../shared/dom.js';
+import { choice, confirmed, number, text, toggle } from './fields.js';
+import { Form, saveBar } from './form.js';
+import { lockedFor, pane } from './pane.js';
+
+/** @type {Assist} */
+const BLANK = {
+  enabled: false,
+  uses: ['suggest', 'summary', 'translate'],
+  endpoint: '',
+  model: '',
+  has_key: false,
+  token_limit: 'max_tokens',
+  tokens_per_day: 100_000,
+  tokens_per_month: 1_000_000,
+  timeout_seconds: 60,
+};
+
+/** @type {[use: AssistUse, label: string, hint: string][]} */
+const USES = [
+  ['suggest', 'Suggested replies', 'Based on the conversation, canned replies and closed '
+    + 'conversations of this workspace'],
+  ['summary', 'Summaries', 'As a note, and as the reason of a transfer'],
+  ['translate', 'Translations', 'Of received messages and of drafts'],
+];
+
+/** @param {Assist?} assist */
+const valuesOf = (assist) => {
+  const { uses, ...values } = assist ?? BLANK;
+  return {
+    enabled: values.enabled,
+    endpoint: values.endpoint,
+    model: values.model,
+    token_limit: values.token_limit,
+    tokens_per_day: values.tokens_per_day,
+    tokens_per_month: values.tokens_per_month,
+    timeout_seconds: values.timeout_seconds,
+    suggest: uses.includes('suggest'),
+    summary: uses.includes('summary'),
+    translate: uses.includes('translate'),
+    api_key: '',
+  };
+};
+
+/** @typedef {Form<ReturnType<typeof valuesOf>>} AssistForm */
+
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @returns {Promise<import('./pane.js').SettingsPage>}
+ */
+export async function open(context) {
+  const known = await context.rest.get('assist');
+  /** @type {AssistForm} */
+  const form = new Form(valuesOf(known.assist), { keep: 'assist', locked: lockedFor(context) });
+  form.onChange(() => context.changed());
+  const removal = confirmed('Remove', 'Remove the endpoint and its key?', () => form.save(
+    async () => { await context.rest.remove('assist'); return valuesOf(null); }, 'Removed'));
+  removal.hidden = !known.assist || !!form.locked;
+  const save = () => form.save(async () => {
+    const { suggest, summary, translate, api_key: key, ...rest } = form.now;
+    const answer = await context.rest.put('assist', {
+      ...rest,
+      uses: USES.map(([use]) => use).filter((use) => ({ suggest, summary, translate })[use]),
+      ...(key && { api_key: key }),
+    });
+    removal.hidden = false;
+    return valuesOf(answer.assist);
+  });
+  const { bar, submit } = saveBar(form, { save, more: [removal] });
+  return {
+    root: pane({
+      title: 'Assist',
+      lead: 'Your own AI endpoint writes drafts for operators. Operators change and send them.',
+      body: [endpoint(form, !!known.assist?.has_key), uses(form), limits(form, known)],
+      bar,
+      submit,
+    }),
+    unsaved: () => form.changes.length,
+  };
+}
+
+/**
+ * @param {AssistForm} form
+ * @param {boolean} hasKey
+ */
+const endpoint = (form, hasKey) => el(
+  'section.panel.fill',
+  { 'aria-labelledby': 'endpoint' },
+  el('h2', { id: 'endpoint' }, 'Endpoint'),
+  toggle(form, 'enabled', {
+    label: 'Assist',
+    hint: 'While it is on, texts of conversations go to this endpoint when an operator asks for a '
+      + 'draft. Open consoles show it after a reload',
+  }),
+  text(form, 'endpoint', {
+    label: 'Address',
+    hint: 'Of an OpenAI-compatible API, such as https://api.example.com/v1.',
+    max: 512,
+    code: true,
+    required: true,
+  }),
+  text(form, 'model', { label: 'Model', max: 200, code: true, required: true }),
+  text(form, 'api_key', {
+    label: 'API key',
+    hint: hasKey ? 'The current key is not shown. Enter a new one to replace it.'
+      : 'Stored encrypted.',
+    type: 'password',
+    autocomplete: 'new-password',
+    secret: true,
+    max: 1024,
+  }),
+  choice(form, 'token_limit', {
+    label: 'Length limit of answers',
+    hint: 'How the endpoint names it. OpenAI’s reasoning models need max_completion_tokens.',
+    options: [
+      ['max_tokens', 'max_tokens'], ['max_completion_tokens', 'max_completion_tokens'],
+    ],
+  }),
+);
+
+/** @param {AssistForm} form */
+const uses = (form) => el(
+  'section.panel.fill',
+  { 'aria-labelledby': 'uses' },
+  el('h2', { id: 'uses' }, 'Drafts'),
+  ...USES.map(([use, label, hint]) => toggle(form, use, { label, hint })),
+);
+
+/**
+ * @param {AssistForm} form
+ * @param {AssistAnswer} known
+ */
+const limits = (form, known) => el(
+  'section.panel.fill',
+  { 'aria-labelledby': 'limits' },
+  el('h2', { id: 'limits' }, 'Limits'),
+  el('p.hint', {}, `Spent today ${known.tokens_today.toLocaleString('en')}\u00a0tokens, this month `
+    + `${known.tokens_this_month.toLocaleString('en')}\u00a0tokens (days in UTC).`),
+  number(form, 'tokens_per_day', {
+    label: 'A day', unit: 'tokens', min: 1, max: 1_000_000_000,
+  }),
+  number(form, 'tokens_per_month', {
+    label: 'A month', unit: 'tokens', min: 1, max: 1_000_000_000,
+  }),
+  number(form, 'timeout_seconds', { label: 'Time for an answer', unit: 's', min: 5, max: 120 }),
+);
