@@ -18,7 +18,6 @@ public final class AssistFeed: Sendable {
 
   private struct State {
     var text = ""
-    var isIdle = false
     var result: CompletionResult?
     var isCancelled = false
     var lastEvent: Instant
@@ -26,21 +25,27 @@ public final class AssistFeed: Sendable {
 
     /// Nil: there is none yet.
     mutating func take(now: Instant) -> Event? {
-      lastEvent = now
+      let event: Event
       if !text.isEmpty {
-        defer { text = "" }
-        return .text(text)
+        event = .text(text)
+        text = ""
+      } else if let result {
+        event = .ended(result)
+      } else if now.milliseconds(since: lastEvent) >= AssistFeed.idleMilliseconds {
+        event = .idle
+      } else {
+        return nil
       }
-      if let result { return .ended(result) }
-      guard isIdle else { return nil }
-      isIdle = false
-      return .idle
+      lastEvent = now
+      return event
     }
   }
 
   private let state: Mutex<State>
 
-  public init() { state = Mutex(State(lastEvent: SystemClock.now())) }
+  public convenience init() { self.init(now: SystemClock.now()) }
+
+  init(now: Instant) { state = Mutex(State(lastEvent: now)) }
 
   public var isCancelled: Bool { state.withLock(\.isCancelled) }
 
@@ -63,20 +68,13 @@ public final class AssistFeed: Sendable {
 
   public func end(_ result: CompletionResult) { change { $0.result = result } }
 
-  func tick() {
-    let now = SystemClock.now()
-    change { state in
-      let isDue = now.milliseconds(since: state.lastEvent) >= AssistFeed.idleMilliseconds
-      if isDue { state.isIdle = true }
-    }
-  }
+  /// Lets the reader have a sign of life if one is due.
+  func tick(now: Instant = SystemClock.now()) { change(now: now) { _ in } }
 
-  private func change(_ body: (inout State) -> Void) {
+  private func change(now: Instant = SystemClock.now(), _ body: (inout State) -> Void) {
     let (reader, event): (CheckedContinuation<Event, Never>?, Event?) = state.withLock { state in
       body(&state)
-      guard let reader = state.reader, let event = state.take(now: SystemClock.now()) else {
-        return (nil, nil)
-      }
+      guard let reader = state.reader, let event = state.take(now: now) else { return (nil, nil) }
       state.reader = nil
       return (reader, event)
     }

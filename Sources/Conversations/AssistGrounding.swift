@@ -45,8 +45,7 @@ public enum AssistGrounding {
         WHERE t.text <> ''
         GROUP BY t.id, t.text ORDER BY sum(w.weight) DESC, t.id LIMIT $4::bigint
         """,
-        [.uuid(workspace), .text(question), .int(wordsMax), .int(repliesMax)]), answer: texts
-    ).scoped(to: workspace)
+        [.uuid(workspace), .text(question), .int(wordsMax), .int(repliesMax)]), answer: texts)
   }
 
   /// The texts of closed conversations with words of `question`, best first; without notes, names

@@ -26,6 +26,12 @@ LIMIT = 60  # s; of waiting for what must come
 SECRETS = ("BANANA-OF-TENANT-B", "CHERRY-OF-TENANT-B")
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 class Assists(WidgetRun):
     def run(self) -> None:
         # Refusals that this test causes.
@@ -56,24 +62,19 @@ class Assists(WidgetRun):
 
     def tenants(self) -> None:
         """Texts with the same words in two workspaces."""
-        self.sql("""
-            WITH other AS (INSERT INTO workspaces (name, public_key) VALUES ('Other', 'pk_other') RETURNING id),
-            texts (workspace, secret, answer) AS (
-              SELECT id, 'BANANA-OF-TENANT-B', 'CHERRY-OF-TENANT-B' FROM other
-              UNION ALL SELECT id, 'Parcels take two days.', 'Your bicycle parcel is in Utrecht.'
-              FROM workspaces WHERE name <> 'Other'),
-            replies AS (
-              INSERT INTO reply_objects (workspace_id, object_id, object_type, payload)
-              SELECT workspace, 'parcel', 'text', jsonb_build_object('text', 'bicycle parcel: ' || secret) FROM texts),
-            sessions AS (
-              INSERT INTO chat_sessions (workspace_id, status, closed_at, last_seq)
-              SELECT workspace, 'closed', now(), 3 FROM texts RETURNING id, workspace_id)
-            INSERT INTO chats (workspace_id, session_id, seq, id, role, kind, content)
-            SELECT s.workspace_id, s.id, n, gen_random_uuid(), role, kind,
-              CASE WHEN kind = 'note' THEN 'SECRET NOTE bicycle' WHEN role = 'operator' THEN t.answer
-                ELSE 'Where is the bicycle parcel?' END
-            FROM sessions s JOIN texts t ON t.workspace = s.workspace_id, (VALUES (1, 'visitor', 'text'),
-              (2, 'operator', 'text'), (3, 'operator', 'note')) AS e (n, role, kind)""")
+        self.sql("INSERT INTO workspaces (id, name, public_key) VALUES (gen_random_uuid(), 'Other', 'pk_other')")
+        for where, reply, answer in (("name = 'Other'", *SECRETS),
+                                     ("name <> 'Other'", "Parcels take two days.", "Your bicycle parcel is in Utrecht.")):
+            workspace = self.sql(f"SELECT id FROM workspaces WHERE {where} LIMIT 1")
+            self.sql("INSERT INTO reply_objects (workspace_id, object_id, object_type, payload)"
+                     f" VALUES ('{workspace}', 'parcel', 'text', '{{\"text\": \"bicycle parcel: {reply}\"}}')")
+            session = self.sql("INSERT INTO chat_sessions (workspace_id, status, closed_at, last_seq)"
+                               f" VALUES ('{workspace}', 'closed', now(), 3) RETURNING id")
+            for seq, role, kind, text in ((1, "visitor", "text", "Where is the bicycle parcel?"),
+                                          (2, "operator", "text", answer),
+                                          (3, "operator", "note", "SECRET NOTE bicycle")):
+                self.sql("INSERT INTO chats (workspace_id, session_id, seq, id, role, kind, content, content_hash) VALUES"
+                         f" ('{workspace}', '{session}', {seq}, gen_random_uuid(), '{role}', '{kind}', '{text}', '')")
 
     # Requests, and waiting
 
@@ -93,9 +94,15 @@ class Assists(WidgetRun):
 
     def draft(self, wish=None, expected=(200,)) -> tuple[str, dict]:
         """The text of a draft, and its last event with its name."""
-        answer = self.request("POST", self.path, wish or {"use": "suggest"}, expected)
+        answer = self.request("POST", self.path, wish or {"use": "suggest"}, (*expected, 429))
         if answer.status != 200:
-            return "", answer.json()
+            problem = answer.json()
+            if problem.get("limit") == "member":  # this test is faster than an operator
+                time.sleep(int(answer.headers["retry-after"]))
+                return self.draft(wish, expected)
+            if answer.status not in expected:
+                raise Failure(f"a draft: {problem}")
+            return "", problem
         text, last = "", {}
         for event in answer.text().split("\n\n"):
             lines = dict(line.split(": ", 1) for line in event.split("\n") if ": " in line)
@@ -249,7 +256,7 @@ class Assists(WidgetRun):
         self.button("Undo").click()
         self.promise("undo removes the draft only", text.input_value() == "Hello,MINE")
         text.fill("")
-        self.endpoint.order(text="one two three four five six", pace=0.4)
+        self.endpoint.order(text="one two three " * 20, pace=0.4)
         self.button("Suggest a reply").click()
         expect(text).to_have_value(re.compile("^one t"))
         text.press("Home")
@@ -353,7 +360,7 @@ class Assists(WidgetRun):
         self.promise("the console shows it, and keeps the text that came",
                      self.console.text.input_value() == "It left Rotterd")
         self.console.text.fill("")
-        self.set_assist(endpoint="http://127.0.0.1:9/v1")
+        self.set_assist(endpoint=f"http://127.0.0.1:{free_port()}/v1")
         text, last = self.draft()
         self.promise(f"an endpoint that is down: {last['detail']}", last["type"].endswith("endpoint_unreachable"))
         self.set_assist(api_key="sk-wrong")
@@ -412,10 +419,10 @@ class Assists(WidgetRun):
         for thread in running:
             thread.join()
         self.promise("and the next one is written", self.draft()[1]["event"] == "done")
-        refused = 0
-        while refused < 40 and self.request("POST", self.path, {"use": "suggest"}, (200, 429)).status == 200:
-            refused += 1
-        self.promise(f"an operator has a rate: {refused} more at once", refused < 30)
+        written = 0
+        while written < 90 and self.request("POST", self.path, {"use": "suggest"}, (200, 429)).status == 200:
+            written += 1
+        self.promise(f"an operator has a rate: {written} more at once", written < 60)
 
     def in_background(self, cookies: str) -> None:
         request = urllib.request.Request(
@@ -427,9 +434,7 @@ class Assists(WidgetRun):
 
     def another_server(self) -> None:
         """fakellm is a server that others have written. It counts no tokens in a stream."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         program = Path(sys.executable).parent / "fakellm"
         rules = Path(os.environ.get("TMPDIR", "/tmp")) / f"fakellm-{os.getpid()}.yaml"
         rules.write_text('version: 1\nrules:\n  - name: parcel\n    when:\n      messages_contain: "20418"\n'

@@ -451,7 +451,7 @@ enum MemberTexts {
     AuditEntry.id | The number of the entry. | 4711
     IdentitySecretAnswer.secret |  | is_9f2c
     KeyAnswer.key |  | ck_0000000000000000000000
-    api_key | The key of the endpoint. | sk-…
+    AssistChange.api_key | The key of the endpoint. | sk-…
     Assist.endpoint | The base address of the API. | https://api.example.com/v1
     AssistChange.endpoint | The base address of the API. | https://api.example.com/v1
     model | The name of the model. | small-1

@@ -93,7 +93,7 @@ public struct APIOptions: Sendable {
     /// New visitors of one workspace.
     public var newVisitors = Rate(burst: 6_000, perMinute: 6_000)
     /// Drafts of one operator, see `DraftRuns`.
-    public var drafts = Rate(burst: 10, perMinute: 20)
+    public var drafts = Rate(burst: 30, perMinute: 30)
     /// Requests with a login, see `RequestLimits`.
     public var requestsOfMember = Rate(burst: 1_200, perMinute: 1_200)
     public var requestsOfKey = Rate(burst: 3_000, perMinute: 3_000)

@@ -60,6 +60,7 @@ class Drafts {
     // The composer writes its hint whenever its text changes.
     const hint = /** @type {HTMLElement} */ (composer.root.querySelector('.modes .meta'));
     new MutationObserver(() => this.#changed()).observe(hint, { childList: true });
+    addEventListener('hashchange', () => this.#changed());
     if (uses.includes('translate')) {
       translatable(log, (text, show) => this.#run(
         { use: 'translate', language: navigator.language, text },

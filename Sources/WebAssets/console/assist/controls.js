@@ -15,10 +15,14 @@ export function languageName(code) {
 /**
  * @param {string} words
  * @param {() => void} click
- * @param {Node=} look
+ * @param {Node} look
  */
-const button = (words, click, look) => el('button.button.quiet.assist', { type: 'button', click },
-  look ?? '', el('span', {}, words));
+const button = (words, click, look) => el(
+  'button.button.quiet.assist',
+  { type: 'button', 'aria-label': words, title: words, click },
+  look,
+  el('span', {}, words),
+);
 
 /**
  * @param {AssistUse[]} uses
@@ -59,6 +63,8 @@ function languageMenu(on) {
   /** @type {HTMLElement} */
   const opener = el('button.button.quiet.assist', {
     type: 'button',
+    'aria-label': 'Translate',
+    title: 'Translate',
     'aria-haspopup': 'menu',
     'aria-expanded': 'false',
     'aria-controls': 'languages',
