@@ -15,6 +15,7 @@ import time
 from urllib.parse import urlsplit
 
 TICKS = os.sysconf("SC_CLK_TCK")
+IDLE_SECONDS = 10
 
 
 class Site:
@@ -77,6 +78,9 @@ def used(pid: int) -> tuple[float, float]:
 
 async def measure(options: argparse.Namespace) -> int:
     site = Site(options)
+    cpu = sum(used(options.pid))
+    await asyncio.sleep(IDLE_SECONDS)
+    print(f"without visitors: {(sum(used(options.pid)) - cpu) / IDLE_SECONDS * 100:.2f} % of a core")
     begin, cpu = time.monotonic(), sum(used(options.pid))
     await site.arrive()
     print(f"{options.visitors} arrivals in {time.monotonic() - begin:.1f} s cost"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The costs of a message in figures that do not depend on the machine: instructions and calls of each part, the release
-# code of the hot path, calls of a real gateway per message, memory of an idle connection, and the source files on the
-# way of a message. The .txt files in this folder are the recorded tables; --record rewrites them. `calls` runs alone,
-# because load on the cores changes how many messages the gateway finds in one loop iteration. The other parts run in
-# parallel.
+# code of the hot path, calls of a real gateway per message, memory of an idle connection, instructions of a heartbeat of
+# a visitor who only watches, and the source files on the way of a message. The .txt files in this folder are the
+# recorded tables; --record rewrites them. `calls` runs alone, because load on the cores changes how many messages the
+# gateway finds in one loop iteration. The other parts run in parallel.
 set -uo pipefail
 cd "$(dirname "$0")"
 export SWIFT_BACKTRACE=enable=no
@@ -20,7 +20,7 @@ judged() {
   cat "$outputs/$1"
 }
 
-together=(instructions disassembly memory files)
+together=(instructions disassembly memory files heartbeats)
 pids=()
 for part in "${together[@]}"; do
   python3 -B "./$part.py" "$@" >"$outputs/$part" 2>&1 &

@@ -83,7 +83,7 @@ public final class API: Sendable {
   @TaskLocal public static var currentRoute: Int?
 
   /// Builds what all requests share, before the first request, so that building it blocks no loop.
-  public static func prepare() { _ = (routes.count, document.count) }
+  public static func prepare() { _ = (routes.count, routeIndex, document.count) }
 
   /// Method and pattern of a route, for the log.
   public static func routeName(_ index: Int) -> String {
@@ -150,12 +150,12 @@ public final class API: Sendable {
     let path = request.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     var allowed: [String] = []
     var isWidget = false
-    for (index, route) in API.routes.enumerated() {
-      guard let parameters = route.match(path) else { continue }
-      isWidget = isWidget || route.isWidget
-      if route.method == request.method { return (index, parameters, [], isWidget) }
-      allowed.append(route.method)
-      if route.method == "GET" { allowed.append("HEAD") }
+    for entry in API.routeIndex.routes(segments: path.count) {
+      guard let parameters = entry.match(path) else { continue }
+      isWidget = isWidget || entry.isWidget
+      if entry.method == request.method { return (entry.number, parameters, [], isWidget) }
+      allowed.append(entry.method)
+      if entry.method == "GET" { allowed.append("HEAD") }
     }
     return (nil, PathParameters(), allowed, isWidget)
   }

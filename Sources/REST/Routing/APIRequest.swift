@@ -43,7 +43,9 @@ public struct APIRequest: Sendable {
 
 extension APIRequest {
   /// The value of the first header with this name (RFC 9110 §5.1).
-  func header(_ name: String) -> String? { headerValues(name).first }
+  func header(_ name: String) -> String? {
+    headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
+  }
 
   func headerValues(_ name: String) -> [String] {
     headers.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)

@@ -134,12 +134,19 @@ struct Route: Sendable {
   }
 
   /// The parameters of a path; nil if the path does not match.
-  func match(_ path: [Substring]) -> PathParameters? {
+  func match(_ path: [Substring]) -> PathParameters? { Route.match(path, parts) }
+
+  static func match(_ path: [Substring], _ parts: [Part]) -> PathParameters? {
     guard path.count == parts.count else { return nil }
+    // Most routes differ in a word; the last ones differ most.
+    for at in parts.indices.reversed() {
+      if case .word(let word) = parts[at], word != path[at] { return nil }
+    }
     var found = PathParameters()
-    for (part, text) in zip(parts, path) {
-      switch part {
-      case .word(let word): guard word == text else { return nil }
+    for at in parts.indices {
+      let text = path[at]
+      switch parts[at] {
+      case .word: break
       case .id(let name):
         guard let id = Identifier(String(text)) else { return nil }
         found.ids[name] = id
