@@ -172,9 +172,11 @@ static const unsigned char web_push[] = {
 static const unsigned char rules_by_column[] = {
 #embed "sql/20270330_rules_by_column.sql"
 };
-
 static const unsigned char assist[] = {
 #embed "sql/20270405_assist.sql"
+};
+static const unsigned char merged_visitors[] = {
+#embed "sql/20270410_merged_visitors.sql"
 };
 
 static const unsigned char count_by_sets[] = {
@@ -233,6 +235,7 @@ static const chirrup_migration table[] = {
   {"20270325_web_push", web_push, sizeof web_push},
   {"20270330_rules_by_column", rules_by_column, sizeof rules_by_column},
   {"20270405_assist", assist, sizeof assist},
+  {"20270410_merged_visitors", merged_visitors, sizeof merged_visitors},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

@@ -34,7 +34,8 @@ public enum ConversationOpening {
     case conflict
   }
 
-  /// The conversation is outside the queue until a message of its visitor. Name and address are
+  /// The conversation is outside the queue until a message of its visitor. With the id of a merged
+  /// visitor it is the survivor's, for the browsers of the merged one. Name and address are
   /// those of a new visitor; a known one keeps its own.
   ///
   /// - Parameters:
@@ -65,8 +66,12 @@ public enum ConversationOpening {
     WITH existing AS (
       SELECT user_id, workspace_id, deleted_at FROM chat_sessions WHERE id = $1::uuid
     ), known AS (
-      SELECT v.id, v.banned_at FROM visitors v WHERE v.workspace_id = $2::uuid
+      -- A merge waits for the lock, and then moves the new conversation too.
+      SELECT coalesce(v.merged_into, v.id) AS id, v.banned_at,
+        CASE WHEN v.merged_into IS NOT NULL THEN v.id END AS merged
+      FROM visitors v WHERE v.workspace_id = $2::uuid
         AND CASE WHEN $3::uuid IS NULL THEN v.external_id = $4::text ELSE v.id = $3::uuid END
+      FOR KEY SHARE OF v
     ), created AS (
       -- ON CONFLICT makes a concurrent request wait for the first one and find its visitor.
       INSERT INTO visitors AS v (id, workspace_id, external_id, name, email)
@@ -81,8 +86,11 @@ public enum ConversationOpening {
       SELECT v.id FROM visitor v WHERE v.banned_at IS NULL
         AND \(Visit.hasRoom(visitor: "v.id", openMax: "$9::bigint"))
     ), opened AS (
-      INSERT INTO chat_sessions (id, workspace_id, user_id, title, \(ConversationQueue.entryTime))
-      SELECT $1::uuid, $2::uuid, w.id, $8::text, \(ConversationQueue.outside) FROM welcome w
+      INSERT INTO chat_sessions
+        (id, workspace_id, user_id, merged_from, title, \(ConversationQueue.entryTime))
+      SELECT $1::uuid, $2::uuid, w.id, (SELECT merged FROM known), $8::text,
+        \(ConversationQueue.outside)
+      FROM welcome w
       WHERE NOT EXISTS (SELECT FROM existing)
       ON CONFLICT DO NOTHING
       RETURNING id

@@ -21,17 +21,18 @@ extension StoredData {
   public func erasure(
     of visitor: Identifier, workspace: Identifier
   ) throws(QueryFailure) -> Erasure? {
-    let parameters: [Parameter] = [.uuid(workspace), .uuid(visitor)]
-    let known = try number(
-      "SELECT count(*) FROM visitors WHERE workspace_id = $1 AND id = $2", parameters)
-    guard known > 0 else { return nil }
+    let group = try ask(Visitor.group(of: visitor, in: workspace))
+    guard !group.isEmpty else { return nil }
+    let parameters: [Parameter] = [.uuid(workspace), .uuids(group)]
     return Erasure(
       sessions: try number(
-        "SELECT count(*) FROM chat_sessions WHERE workspace_id = $1 AND user_id = $2", parameters),
+        "SELECT count(*) FROM chat_sessions WHERE workspace_id = $1 AND user_id = ANY ($2)",
+        parameters),
       messages: try number(
         """
-        SELECT count(*) FROM chats c WHERE workspace_id = $1 AND kind <> 'event' AND (user_id = $2
-          OR session_id IN (SELECT id FROM chat_sessions WHERE workspace_id = $1 AND user_id = $2))
+        SELECT count(*) FROM chats c WHERE workspace_id = $1 AND kind <> 'event'
+          AND (user_id = ANY ($2) OR session_id IN (
+            SELECT id FROM chat_sessions WHERE workspace_id = $1 AND user_id = ANY ($2)))
         """, parameters))
   }
 

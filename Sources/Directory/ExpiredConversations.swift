@@ -100,7 +100,7 @@ public enum ExpiredConversations {
   }
 
   /// Removes the visitors of one page, in the order of their ids. They are not counted first: the
-  /// search takes most of the time. Returns their number, and the last id of the page; nil after
+  /// search takes most of the time. A visitor's merged ones are removed with the visitor. Returns their number, and the last id of the page; nil after
   /// the last page.
   public static func removeVisitors(
     days: Int, of workspace: Identifier, after last: Identifier, author: String?
@@ -112,13 +112,16 @@ public enum ExpiredConversations {
           SELECT v.id FROM visitors v
           WHERE v.workspace_id = $1::uuid AND v.id > $3::uuid
             AND v.last_seen_at < now() - $2::bigint * interval '1 day' AND v.banned_at IS NULL
-            AND NOT EXISTS (SELECT FROM chat_sessions s
+            AND v.merged_into IS NULL AND NOT EXISTS (SELECT FROM chat_sessions s
               WHERE s.workspace_id = $1::uuid AND s.user_id = v.id)
+            AND NOT EXISTS (SELECT FROM visitors m WHERE m.merged_into = v.id
+              AND m.last_seen_at >= now() - $2::bigint * interval '1 day')
           ORDER BY v.id LIMIT $4::bigint
         ), gone AS (
           DELETE FROM visitors v USING page p
           WHERE v.workspace_id = $1::uuid AND v.id = p.id
             AND v.last_seen_at < now() - $2::bigint * interval '1 day' AND v.banned_at IS NULL
+            AND v.merged_into IS NULL
           RETURNING 1
         ), noted AS (
           INSERT INTO audit_log (workspace_id, actor, action, details)

@@ -5,7 +5,7 @@ public import Primitives
 public enum FriendEvents {
   public static let kinds = ["follow", "unfollow", "block", "unblock", "refollow"]
 
-  /// One page, newest first. Columns: id, event, channel, time; then time (µs) and id as text.
+  /// One page, newest first, with the events of those who were merged into the visitor. Columns: id, event, channel, time; then time (µs) and id as text.
   ///
   /// - Parameter last: the last row of the previous page; nil: the first page.
   public static func page(
@@ -15,7 +15,9 @@ public enum FriendEvents {
       """
       SELECT e.id, e.event, e.channel, e.created_at,
         (extract(epoch FROM e.created_at) * 1000000)::bigint::text, e.id::text
-      FROM friend_events e WHERE e.workspace_id = $1::uuid AND e.visitor_id = $2::uuid
+      FROM friend_events e WHERE e.workspace_id = $1::uuid
+        AND e.visitor_id IN (SELECT v.id FROM visitors v WHERE v.workspace_id = $1::uuid
+          AND \(Visitor.isOf("v", visitor: Visitor.surviving("$2::uuid", in: "$1::uuid"))))
         AND ($3::timestamptz IS NULL OR (e.created_at, e.id) < ($3::timestamptz, $4::uuid))
       ORDER BY e.created_at DESC, e.id DESC LIMIT $5::bigint
       """,

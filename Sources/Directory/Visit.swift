@@ -4,6 +4,7 @@ import SharedSQL
 
 /// A visitor with one of their conversations: the content of a visitor's token.
 public struct Visit: Sendable, Equatable {
+  /// The browsers of a merged visitor go on as that one (`VisitorMerge`).
   public var visitor: Visitor
   public var session: VisitorSession
   /// The conversation is new, or its context changed: operators are notified.
@@ -138,7 +139,7 @@ extension Visit {
       SET revoked_at = $3::timestamptz, expires_at = greatest(t.expires_at, $4::timestamptz)
       FROM judged j WHERE j.verdict = 'replayed' AND t.family = j.family
     ), known AS (
-      SELECT v.id, v.last_seen_at FROM visitors v JOIN judged j ON v.id = j.visitor_id
+      SELECT v.id, v.last_seen_at, v.merged_into FROM visitors v JOIN judged j ON v.id = j.visitor_id
       WHERE j.verdict = 'good' AND v.workspace_id = $2::uuid AND v.banned_at IS NULL
       FOR UPDATE OF v
     ), visitor AS (
@@ -153,14 +154,21 @@ extension Visit {
         WHERE e.workspace_id = $2::uuid AND e.visitor_id = k.id
         ORDER BY e.created_at DESC LIMIT 1)
     ), found AS (
+      -- Those of the visitor, or, after a merge, those that were the visitor's before. A merge that
+      -- this statement has waited for is in the locked row, but not in its snapshot.
       SELECT s.id, s.status, s.context
-      FROM chat_sessions s JOIN visitor v ON s.user_id = v.id
+      FROM known k JOIN visitors n ON n.id = k.id
+      JOIN chat_sessions s ON s.user_id = ANY (ARRAY[k.id, k.merged_into, n.merged_into])
+        AND s.merged_from IS NOT DISTINCT FROM CASE WHEN s.user_id <> k.id THEN k.id END
       WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
       ORDER BY s.id = $5::uuid DESC NULLS LAST, s.created_at DESC, s.id DESC LIMIT 1
     ), opened AS (
-      INSERT INTO chat_sessions (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
-      SELECT $7::uuid, $2::uuid, v.id, $8::jsonb, \(ConversationQueue.outside) FROM visitor v
-      WHERE NOT EXISTS (SELECT FROM found) AND \(hasRoom(visitor: "v.id", openMax: "$10::bigint"))
+      INSERT INTO chat_sessions
+        (id, workspace_id, user_id, merged_from, context, \(ConversationQueue.entryTime))
+      SELECT $7::uuid, $2::uuid, coalesce(k.merged_into, k.id),
+        CASE WHEN k.merged_into IS NOT NULL THEN k.id END, $8::jsonb, \(ConversationQueue.outside)
+      FROM known k WHERE NOT EXISTS (SELECT FROM found)
+        AND \(hasRoom(visitor: "coalesce(k.merged_into, k.id)", openMax: "$10::bigint"))
       RETURNING id, status
     ), moved AS (
       UPDATE chat_sessions s SET context = s.context || $8::jsonb

@@ -10,7 +10,7 @@ extension Visitor {
 
   /// Blocks or unblocks a visitor, with an event and an entry of the audit log. Returns whether
   /// this changed anything; nil if the workspace has no such visitor. A blocked visitor gets no
-  /// token; the caller ends open connections.
+  /// token; the caller ends open connections. Those merged into the visitor are blocked too.
   public static func setBlocked(
     _ id: Identifier, _ isBlocked: Bool, by actor: AuditActor, now: WallTime
   ) -> Statement<Bool?> {
@@ -18,12 +18,16 @@ extension Visitor {
       Query(
         """
         WITH known AS (
-          SELECT id, banned_at FROM visitors WHERE workspace_id = $1::uuid AND id = $4::uuid
+          SELECT id, banned_at FROM visitors WHERE workspace_id = $1::uuid
+            AND id = \(surviving("$4::uuid", in: "$1::uuid"))
           FOR UPDATE
-        ), changed AS (
+        ), written AS (
           UPDATE visitors v SET banned_at = CASE WHEN $5::boolean THEN $6::timestamptz END
-          FROM known k WHERE v.id = k.id AND (k.banned_at IS NULL) = $5::boolean
+          FROM known k WHERE (v.id = k.id OR v.merged_into = k.id)
+            AND (k.banned_at IS NULL) = $5::boolean
           RETURNING v.id
+        ), changed AS (
+          SELECT w.id FROM written w JOIN known k ON k.id = w.id
         ), recorded AS (
           INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
           SELECT $1::uuid, id, \(channel),
@@ -35,7 +39,8 @@ extension Visitor {
           FROM changed
         )
         SELECT EXISTS (SELECT FROM changed) FROM known
-        """, actor.parameters + [.uuid(id), .bool(isBlocked), .time(now)])
+        """, actor.parameters + [.uuid(id), .bool(isBlocked), .time(now)]
+      ).after(.merges(in: actor.workspace))
     ) { rows in rows.isEmpty ? nil : rows.bool(0, 0) }
   }
 }

@@ -34,15 +34,21 @@ extension Visitor {
     ) { Visitor($0) }
   }
 
-  /// Nil if the workspace has no such visitor.
-  public static func isBanned(_ id: Identifier, workspace: Identifier) -> Statement<Bool?> {
+  /// The visitor of a token, and whether they are blocked. The token of a merged visitor is the
+  /// surviving one's. Nil if the workspace has no such visitor.
+  public static func ofToken(
+    _ id: Identifier, workspace: Identifier
+  ) -> Statement<(visitor: Identifier, isBanned: Bool)?> {
     Statement(
       Query(
         """
-        SELECT banned_at IS NOT NULL FROM visitors
+        SELECT coalesce(merged_into, id), banned_at IS NOT NULL FROM visitors
         WHERE id = $1::uuid AND workspace_id = $2::uuid
         """, [.uuid(id), .uuid(workspace)])
-    ) { $0.isEmpty ? nil : $0.bool(0, 0) }
+    ) { rows in
+      guard !rows.isEmpty, let visitor = rows.uuid(0, 0) else { return nil }
+      return (visitor, rows.bool(0, 1) ?? false)
+    }
   }
 
   private init?(_ rows: Rows) {

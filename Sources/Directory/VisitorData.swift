@@ -4,7 +4,7 @@
 /// An erased message keeps its row and number, so that the log has no gap; its text becomes
 /// `[erased]`. The sessions get a new epoch, so that clients and gateways drop their copies. The
 /// order is `lockOut`, `eraseSession` for each session, `eraseRest`; an interrupted erasure can be
-/// repeated from the beginning.
+/// repeated from the beginning. Those merged into the visitor are exported and erased with them.
 import Postgres
 public import Primitives
 import SharedSQL
@@ -18,12 +18,17 @@ public enum VisitorData {
     Statement(
       Query(
         """
-        WITH known AS (
-          UPDATE visitors SET banned_at = coalesce(banned_at, now())
-          WHERE workspace_id = $1::uuid AND id = $2::uuid RETURNING id
+        WITH given AS (
+          SELECT \(Visitor.surviving("$2::uuid", in: "$1::uuid")) AS id
+        ), locked AS (
+          UPDATE visitors v SET banned_at = coalesce(v.banned_at, now()) FROM given g
+          WHERE v.workspace_id = $1::uuid AND \(Visitor.isOf("v", visitor: "g.id"))
+          RETURNING v.id
+        ), known AS (
+          SELECT l.id FROM locked l JOIN given g ON g.id = l.id
         ), ended AS (
-          DELETE FROM refresh_tokens r USING known
-          WHERE r.workspace_id = $1::uuid AND r.visitor_id = known.id
+          DELETE FROM refresh_tokens r USING locked l
+          WHERE r.workspace_id = $1::uuid AND r.visitor_id = l.id
         ), noted AS (
           INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
           SELECT $1::uuid, $4::uuid, $3::text, 'visitor.erasing', id FROM known
@@ -31,7 +36,8 @@ public enum VisitorData {
         SELECT (SELECT string_agg(s.id::text, ' ' ORDER BY s.id) FROM chat_sessions s
           WHERE s.workspace_id = $1::uuid AND s.user_id = known.id)
         FROM known
-        """, [.uuid(workspace), .uuid(visitor), .text(actor.kind), .uuid(actor.id)])
+        """, [.uuid(workspace), .uuid(visitor), .text(actor.kind), .uuid(actor.id)]
+      ).after(.merges(in: workspace))
     ) { rows in
       guard !rows.isEmpty else { return nil }
       return (rows.text(0, 0) ?? "").split(separator: " ").compactMap { Identifier(String($0)) }
@@ -105,32 +111,37 @@ public enum VisitorData {
   }
 
   private static let eraseRestSQL: SQL = """
-    WITH elsewhere AS (
+    WITH person AS (
+      SELECT v.id FROM visitors v WHERE v.workspace_id = $1::uuid
+        AND \(Visitor.isOf("v", visitor: Visitor.surviving("$2::uuid", in: "$1::uuid")))
+    ), elsewhere AS (
       UPDATE chats SET content = '[erased]', payload = NULL, user_id = NULL,
         content_hash = \(erasedHash(kind: "kind"))
-      WHERE workspace_id = $1::uuid AND user_id = $2::uuid RETURNING 1
+      WHERE workspace_id = $1::uuid AND user_id IN (SELECT id FROM person) RETURNING 1
     ), refused AS (
-      DELETE FROM quarantine WHERE workspace_id = $1::uuid AND (sender_id = $2::uuid
-        OR session_id IN (SELECT id FROM chat_sessions
-          WHERE workspace_id = $1::uuid AND user_id = $2::uuid))
+      DELETE FROM quarantine WHERE workspace_id = $1::uuid
+        AND (sender_id IN (SELECT id FROM person) OR session_id IN (SELECT id FROM chat_sessions
+          WHERE workspace_id = $1::uuid AND user_id IN (SELECT id FROM person)))
     ), marks AS (
-      DELETE FROM read_marks WHERE workspace_id = $1::uuid AND person_id = $2::uuid
+      DELETE FROM read_marks
+      WHERE workspace_id = $1::uuid AND person_id IN (SELECT id FROM person)
     ), follows AS (
-      DELETE FROM friend_events WHERE workspace_id = $1::uuid AND visitor_id = $2::uuid
+      DELETE FROM friend_events
+      WHERE workspace_id = $1::uuid AND visitor_id IN (SELECT id FROM person)
     ), ratings AS (
       UPDATE csat_responses SET comment = NULL, visitor_id = NULL
-      WHERE workspace_id = $1::uuid AND visitor_id = $2::uuid
+      WHERE workspace_id = $1::uuid AND visitor_id IN (SELECT id FROM person)
     ), told AS (
-      DELETE FROM webhook_deliveries
-      WHERE workspace_id = $1::uuid AND payload::text LIKE '%' || $2::uuid::text || '%'
+      DELETE FROM webhook_deliveries WHERE workspace_id = $1::uuid
+        AND payload::text LIKE ANY (SELECT '%' || id::text || '%' FROM person)
     ), answers AS (
       -- They are encrypted: any of them may name the visitor.
       DELETE FROM idempotency_keys WHERE workspace_id = $1::uuid AND status IS NOT NULL
     ), freed AS (
-      UPDATE chat_sessions SET user_id = NULL
-      WHERE workspace_id = $1::uuid AND user_id = $2::uuid
+      UPDATE chat_sessions SET user_id = NULL, merged_from = NULL
+      WHERE workspace_id = $1::uuid AND user_id IN (SELECT id FROM person)
     ), gone AS (
-      DELETE FROM visitors WHERE workspace_id = $1::uuid AND id = $2::uuid
+      DELETE FROM visitors WHERE workspace_id = $1::uuid AND id IN (SELECT id FROM person)
     ), noted AS (
       INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
       SELECT $1::uuid, $4::uuid, $3::text, 'visitor.erased', $2::uuid, jsonb_build_object(
@@ -154,9 +165,16 @@ public enum VisitorData {
     }
   }
 
-  private static let exportSQL: StaticString = """
+  private static let exportSQL: SQL = """
+    WITH person AS (
+      SELECT p.* FROM visitors p WHERE p.workspace_id = $1::uuid
+        AND \(Visitor.isOf("p", visitor: Visitor.surviving("$2::uuid", in: "$1::uuid")))
+    )
     SELECT jsonb_build_object(
-      'visitor', to_jsonb(v) - 'workspace_id',
+      'visitor', to_jsonb(v) - ARRAY['workspace_id', 'merged_into', 'merged_at'],
+      'merged', coalesce((
+        SELECT jsonb_agg(to_jsonb(m) - ARRAY['workspace_id', 'merged_into'] ORDER BY m.merged_at)
+        FROM person m WHERE m.merged_into IS NOT NULL), '[]'),
       'sessions', coalesce((
         SELECT jsonb_agg(jsonb_build_object('id', s.id, 'title', s.title, 'status', s.status,
           'channel', s.channel, 'context', s.context, 'created_at', s.created_at,
@@ -171,17 +189,20 @@ public enum VisitorData {
       'follows', coalesce((
         SELECT jsonb_agg(jsonb_build_object('channel', f.channel, 'event', f.event,
           'at', f.created_at) ORDER BY f.created_at)
-        FROM friend_events f WHERE f.workspace_id = $1::uuid AND f.visitor_id = v.id), '[]'),
+        FROM friend_events f WHERE f.workspace_id = $1::uuid
+          AND f.visitor_id IN (SELECT id FROM person)), '[]'),
       'ratings', coalesce((
         SELECT jsonb_agg(jsonb_build_object('session', r.session_id, 'rating', r.rating,
           'comment', r.comment, 'at', r.created_at) ORDER BY r.created_at)
-        FROM csat_responses r WHERE r.workspace_id = $1::uuid AND r.visitor_id = v.id), '[]'),
+        FROM csat_responses r WHERE r.workspace_id = $1::uuid
+          AND r.visitor_id IN (SELECT id FROM person)), '[]'),
       'refused', coalesce((
         SELECT jsonb_agg(jsonb_build_object('session', q.session_id, 'id', q.message_id,
           'body_base64', encode(q.body, 'base64'), 'payload_base64', encode(q.payload, 'base64'),
           'reason', q.reason, 'at', q.created_at) ORDER BY q.created_at)
-        FROM quarantine q WHERE q.workspace_id = $1::uuid AND q.sender_id = v.id), '[]')
+        FROM quarantine q WHERE q.workspace_id = $1::uuid
+          AND q.sender_id IN (SELECT id FROM person)), '[]')
     )::text
-    FROM visitors v WHERE v.workspace_id = $1::uuid AND v.id = $2::uuid
+    FROM person v WHERE v.merged_into IS NULL
     """
 }

@@ -33,6 +33,9 @@ extension VisitorProfile {
   /// Updates a profile by the visitor's own data. Name and e-mail address of a signed identity do
   /// not change. Attributes are merged, unless there would be more than `attributesMax`.
   ///
+  /// A merged visitor's browser changes the surviving visitor and its own row. It gets its own row:
+  /// the rest of the survivor's data came from elsewhere.
+  ///
   /// - Returns: nil if the workspace has no such visitor, or if they are blocked.
   public static func update(
     _ id: Identifier, workspace: Identifier, name: String?, email: String?, attributes: [UInt8]?
@@ -40,16 +43,20 @@ extension VisitorProfile {
     Statement(
       Query(
         """
-        UPDATE visitors v SET
-          name = CASE WHEN external_id IS NULL THEN coalesce($3::text, name) ELSE name END,
-          email = CASE WHEN external_id IS NULL THEN nullif(coalesce($4::text, email), '')
-            ELSE email END,
-          attributes = CASE
-            WHEN (SELECT count(*) FROM jsonb_object_keys(
-              attributes || coalesce($5::jsonb, '{}'))) <= $6::bigint
-            THEN attributes || coalesce($5::jsonb, '{}') ELSE attributes END
-        WHERE id = $1::uuid AND workspace_id = $2::uuid AND banned_at IS NULL
-        RETURNING id, name, email, attributes::text, external_id
+        WITH \(locked), changed AS (
+          UPDATE visitors v SET
+            name = CASE WHEN v.external_id IS NULL THEN coalesce($3::text, v.name) ELSE v.name END,
+            email = CASE WHEN v.external_id IS NULL
+              THEN nullif(coalesce($4::text, v.email), '') ELSE v.email END,
+            attributes = CASE
+              WHEN (SELECT count(*) FROM jsonb_object_keys(
+                v.attributes || coalesce($5::jsonb, '{}'))) <= $6::bigint
+              THEN v.attributes || coalesce($5::jsonb, '{}') ELSE v.attributes END
+          FROM locked b WHERE b.id = $1::uuid AND v.id IN (b.id, b.merged_into)
+            AND v.banned_at IS NULL
+          RETURNING v.id, v.name, v.email, v.attributes::text, v.external_id
+        )
+        SELECT * FROM changed WHERE id = $1::uuid
         """,
         [
           .uuid(id), .uuid(workspace), .text(name), .text(email),
@@ -58,20 +65,32 @@ extension VisitorProfile {
     ) { VisitorProfile($0) }
   }
 
+  /// The visitor `$1` of the workspace `$2` and the surviving one, in the order of a merge's locks.
+  private static let locked: SQL = """
+    locked AS (
+      SELECT v.id, v.merged_into FROM visitors v WHERE v.workspace_id = $2::uuid
+        AND v.id IN ($1::uuid, \(Visitor.surviving("$1::uuid", in: "$2::uuid")))
+      ORDER BY v.id FOR UPDATE OF v
+    )
+    """
+
   /// Attaches a signed identity to an anonymous visitor, or updates the visitor who has it. Nil if
-  /// the visitor has another identity, or if another visitor has this one.
+  /// the visitor has another identity, or if another visitor has this one. The identity of a merged
+  /// visitor is the survivor's; its browser keeps its own id.
   public static func adopt(
     _ id: Identifier, _ identity: SignedIdentity, workspace: Identifier
   ) -> Statement<VisitorProfile?> {
     Statement(
       Query(
         """
-        UPDATE visitors v SET external_id = $3::text, name = coalesce($4::text, name),
-          email = coalesce($5::text, email)
-        WHERE id = $1::uuid AND workspace_id = $2::uuid AND banned_at IS NULL
-          AND (external_id = $3::text OR external_id IS NULL AND NOT EXISTS (
+        WITH \(locked)
+        UPDATE visitors v SET external_id = $3::text, name = coalesce($4::text, v.name),
+          email = coalesce($5::text, v.email)
+        FROM locked b WHERE b.id = $1::uuid AND v.id = coalesce(b.merged_into, b.id)
+          AND v.banned_at IS NULL
+          AND (v.external_id = $3::text OR v.external_id IS NULL AND NOT EXISTS (
             SELECT FROM visitors o WHERE o.workspace_id = $2::uuid AND o.external_id = $3::text))
-        RETURNING id, name, email, attributes::text, external_id
+        RETURNING b.id, v.name, v.email, v.attributes::text, v.external_id
         """,
         [
           .uuid(id), .uuid(workspace), .text(identity.externalID), .text(identity.name),
@@ -141,6 +160,7 @@ extension Visit {
         ORDER BY e.created_at DESC LIMIT 1)
     ), found AS (
       SELECT s.id, s.status FROM chat_sessions s JOIN welcome w ON s.user_id = w.id
+        AND s.merged_from IS NULL
       WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
       ORDER BY s.created_at DESC, s.id DESC LIMIT 1
     ), opened AS (

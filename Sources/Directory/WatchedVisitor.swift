@@ -93,10 +93,12 @@ public enum WatchedVisitor {
   private static let people: SQL = """
     current c
       LEFT JOIN watchers l ON l.workspace_id = $1::uuid AND l.watcher = c.watcher
-      LEFT JOIN visitors v ON v.id = l.visitor_id AND v.workspace_id = $1::uuid
+      LEFT JOIN visitors b ON b.id = l.visitor_id AND b.workspace_id = $1::uuid
+      LEFT JOIN visitors v ON v.id = coalesce(b.merged_into, b.id)
       LEFT JOIN LATERAL (
         SELECT s.id, s.status FROM chat_sessions s
         WHERE s.user_id = v.id AND s.workspace_id = $1::uuid AND s.deleted_at IS NULL
+          AND s.merged_from IS NOT DISTINCT FROM CASE WHEN b.id <> v.id THEN b.id END
           AND s.status <> 'closed' AND s.message_count > 0
         ORDER BY s.created_at DESC, s.id DESC LIMIT 1) s ON true
     """
@@ -141,6 +143,7 @@ public enum WatchedVisitor {
   /// A browser with which an operator begins a conversation.
   public struct Target: Sendable {
     public var secretHash: [UInt8]
+    /// As whom the browser goes on: the visitor, or one who was merged into the visitor.
     public var visitor: Identifier?
     /// The visitor's open conversation.
     public var session: Identifier?
@@ -155,7 +158,7 @@ public enum WatchedVisitor {
       Query(
         """
         WITH \(current)
-        SELECT c.secret_hash, v.id, s.id, jsonb_strip_nulls(jsonb_build_object(
+        SELECT c.secret_hash, b.id, s.id, jsonb_strip_nulls(jsonb_build_object(
             'page', c.visit -> 'page', 'title', c.visit -> 'title',
             'referrer', c.visit -> 'referrer', 'locale', c.visit -> 'language',
             'user_agent', c.visit -> 'user_agent'))::text

@@ -1,7 +1,9 @@
-/// The events that webhooks receive. The triggers of the migrations `20261126_webhook_outbox` and
-/// `20261212_delete_conversations` write these names; a test keeps both equal.
+/// The events that webhooks receive. The triggers of the migrations `20261126_webhook_outbox`,
+/// `20261212_delete_conversations` and `20270410_merged_visitors` write these names; a test keeps
+/// both equal.
 public enum WebhookEvent: String, CaseIterable, Sendable {
   case visitorCreated = "visitor.created"
+  case visitorMerged = "visitor.merged"
   case conversationCreated = "conversation.created"
   case conversationClaimed = "conversation.claimed"
   case conversationAssigned = "conversation.assigned"

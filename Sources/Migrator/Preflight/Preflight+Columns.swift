@@ -42,6 +42,7 @@ extension Preflight {
     ('chat_sessions', 'context', NULL, 'own'), ('chat_sessions', 'queued_at', NULL, 'own'),
     ('chat_sessions', 'returned_by', NULL, 'own'),
     ('chat_sessions', 'team_id', NULL, 'own'), ('chat_sessions', 'team_since', NULL, 'own'),
+    ('chat_sessions', 'merged_from', NULL, 'own'),
     ('chat_sessions', 'deleted_by', NULL, 'own'), ('chat_sessions', 'deleted_via', NULL, 'own'),
     ('system_settings', 'key', ARRAY['text', 'character varying'], 'required'),
     ('system_settings', 'value', ARRAY['text', 'character varying'], 'required'),

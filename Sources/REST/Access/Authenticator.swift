@@ -106,13 +106,13 @@ struct Authenticator: Sendable {
         "This token was issued for another website. Request a new one from this page (POST "
           + "/api/v1/widget/token).")
     }
-    guard let isBanned = try await database.run(Visitor.isBanned(id, workspace: workspace)) else {
+    guard let known = try await database.run(Visitor.ofToken(id, workspace: workspace)) else {
       throw .unauthenticated
     }
-    guard !isBanned else { throw .banned }
+    guard !known.isBanned else { throw .banned }
     return VisitorCall(
-      request: request, visitor: id, workspace: workspace, sessions: sessions, name: name,
-      parameters: parameters)
+      request: request, visitor: known.visitor, tokenVisitor: id, workspace: workspace,
+      sessions: sessions, name: name, parameters: parameters)
   }
 
   func issueToken(

@@ -9,6 +9,8 @@ extension Route {
   enum Disconnection: Sendable {
     /// The `{id}` of the path.
     case target
+    /// The same for a visitor, with the browsers of those merged into this one.
+    case visitor
     case caller
   }
 }
@@ -16,8 +18,8 @@ extension Route {
 extension API {
   /// Called after the commit. If the end of all connections is not confirmed in time, the change
   /// remains.
-  func disconnect(_ id: Identifier) async throws(Problem) {
-    guard await sessions.shutOut([id], after: callsInFlight.end(of: [id])) else {
+  func disconnect(_ ids: Set<Identifier>) async throws(Problem) {
+    guard await sessions.shutOut(ids, after: callsInFlight.end(of: ids)) else {
       throw .notConfirmed
     }
   }

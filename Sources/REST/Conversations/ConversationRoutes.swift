@@ -10,8 +10,12 @@ struct ConversationRoutes: RouteGroup {
 
   func listConversations(_ call: Call) async throws(Problem) -> APIResponse {
     let workspace = call.workspace
-    let list = try ConversationList(
+    var list = try ConversationList(
       QueryString(call.request.query), me: call.caller.id, workspace: workspace)
+    if let visitor = list.visitor {
+      list.visitor = try await api.database.run(
+        Visitor.group(of: visitor, in: workspace)).first ?? visitor
+    }
     let positions = try await api.expensiveDatabase.run(
       list.page(of: workspace).scoped(to: workspace))
     let page = positions.prefix(list.limit)

@@ -175,7 +175,7 @@ struct LoginRoutes: RouteGroup {
         OperatorSession.end(tokenHash: login, now: request.now))
       guard let owner else { continue }
       api.note("login.ended", request)
-      try await api.disconnect(owner)
+      try await api.disconnect([owner])
     }
     return APIResponse(status: 204).addingCookies(cookies("", seconds: 0, request))
   }

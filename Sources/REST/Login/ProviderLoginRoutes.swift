@@ -167,7 +167,7 @@ struct ProviderLoginRoutes: RouteGroup {
       throw try await refusal(
         provider.workspace, outcome.account, outcome.verdict.rawValue, request)
     }
-    if outcome.hasNewRole { try await api.disconnect(id) }
+    if outcome.hasNewRole { try await api.disconnect([id]) }
     guard
       let account = try await api.database.run(
         Operator.account(id, workspace: provider.workspace))

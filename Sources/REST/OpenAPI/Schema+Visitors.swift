@@ -70,13 +70,32 @@ extension Schema {
   static let oneVisitor = object(["visitor": visitor]).named("VisitorAnswer")
   static let visitorPatch = input(optional: ["name": visitorName, "email": visitorEmail])
     .named("VisitorPatch")
+  static let foundVisitors = object(["visitors": array(of: visitor)]).named("FoundVisitors")
+  static let mergePreview = object([
+    "visitor": visitor.described("The surviving visitor, as before the merge."),
+    "other": visitor.orNull.described("The other one; null: both are merged already."),
+    "attributes": object,
+  ]).named("MergePreview")
+  static let visitorMerge = input(
+    ["visitor": id],
+    optional: ["take": array(of: word(VisitorRoutes.takenFields))]
+  ).named("VisitorMerge")
+  static let mergedVisitor = object(["visitor": visitor, "moved_conversations": count])
+    .named("MergedVisitor")
   static let visitorExport = object([
-    "visitor": object, "sessions": array(of: object), "follows": array(of: object),
+    "visitor": object, "merged": array(of: object), "sessions": array(of: object), "follows": array(of: object),
     "ratings": array(of: object), "refused": array(of: object),
   ]).named("VisitorExport")
 }
 
 extension [QueryParameter] {
+  static let visitorSearch: [QueryParameter] = [
+    QueryParameter(name: "q", schema: .search(1), isRequired: true),
+    QueryParameter(name: "except", schema: .id), .limit(VisitorRoutes.searchMax),
+  ]
+  static let mergePreview: [QueryParameter] = [
+    QueryParameter(name: "visitor", schema: .id, isRequired: true)
+  ]
   static let workspace: [QueryParameter] = [
     QueryParameter(
       name: "workspace", schema: .line(1...APILimits.secretBytes), isRequired: true)

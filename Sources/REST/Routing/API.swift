@@ -173,8 +173,8 @@ public final class API: Sendable {
       let number = callsInFlight.begin()
       defer { callsInFlight.end(number) }
       let call = try await authenticator.visitor(request, parameters)
-      callsInFlight.identify(number, as: call.visitor)
-      let quota = try requestLimits.take(visitor: call.visitor, credential, request.now)
+      callsInFlight.identify(number, as: call.tokenVisitor)
+      let quota = try requestLimits.take(visitor: call.tokenVisitor, credential, request.now)
       let owner = ExpensiveCalls.Owner(workspace: call.workspace, isOfVisitors: true)
       return try await quota.around { () async throws(Problem) in
         try await inTurn(route, of: owner, call.visitor) { () async throws(Problem) in
@@ -216,7 +216,11 @@ public final class API: Sendable {
     guard let disconnects = route.disconnects else { return response }
     // Two calls that disconnect each other's callers must not wait for each other.
     callsInFlight.end(number)
-    try await disconnect(disconnects == .caller ? call.caller.id : call.id)
+    switch disconnects {
+    case .caller: try await disconnect([call.caller.id])
+    case .target: try await disconnect([call.id])
+    case .visitor: try await VisitorRoutes(self).disconnect(visitor: call.id, of: call.workspace)
+    }
     return response
   }
 

@@ -117,6 +117,8 @@ struct Call: Sendable {
 struct VisitorCall: Sendable {
   var request: APIRequest
   var visitor: Identifier
+  /// The visitor in the token: `visitor`, or one that was merged into this one.
+  var tokenVisitor: Identifier
   var workspace: Identifier
   /// The conversations to which the token gives access.
   var sessions: [Identifier]

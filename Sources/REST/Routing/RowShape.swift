@@ -32,9 +32,11 @@ struct RowShape: Sendable {
         uniqueKeysWithValues: columns.map { (String(describing: $0.name), $0.type.schema) }))
   }
 
-  func append(_ rows: Rows, _ row: Int, to json: inout [UInt8]) {
+  /// - Parameter start: the first column of the object.
+  func append(_ rows: Rows, _ row: Int, from start: Int = 0, to json: inout [UInt8]) {
     json.append(UInt8(ascii: "{"))
-    for (index, column) in columns.enumerated() {
+    for (offset, column) in columns.enumerated() {
+      let index = start + offset
       json.appendKey(column.name)
       guard !rows.isNull(row, index) else {
         json.append("null" as StaticString)

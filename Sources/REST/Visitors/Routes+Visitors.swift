@@ -1,6 +1,10 @@
-/// Visitors: profile, blocking, export and erasure.
+/// Visitors: profile, merging, blocking, export and erasure.
 extension API {
   static let visitorRoutes: [Route] = [
+    Route(
+      "GET", "\(admin)/visitors", .member(.agent, .visitorsRead, VisitorRoutes.searchVisitors),
+      "Search visitors by name, e-mail address or id", query: .visitorSearch,
+      response: .foundVisitors, isExpensive: true),
     Route(
       "GET", "\(admin)/visitors/{id}", .member(.agent, .visitorsRead, VisitorRoutes.showVisitor),
       "Get a visitor", response: .oneVisitor),
@@ -10,9 +14,19 @@ extension API {
       "Change a visitor's name and e-mail address", body: .visitorPatch,
       response: .oneVisitor),
     Route(
+      "GET", "\(admin)/visitors/{id}/merge",
+      .member(.agent, .visitorsRead, VisitorRoutes.previewMerge),
+      "Preview the merge of two visitors", query: .mergePreview, response: .mergePreview,
+      problems: [409]),
+    Route(
+      "POST", "\(admin)/visitors/{id}/merge",
+      .member(.agent, .visitorsWrite, VisitorRoutes.mergeVisitors),
+      "Merge another visitor into this one", body: .visitorMerge, response: .mergedVisitor,
+      problems: [409], isExpensive: true),
+    Route(
       "POST", "\(admin)/visitors/{id}/block",
       .member(.agent, .visitorsWrite, VisitorRoutes.blockVisitor),
-      "Block a visitor", body: .nothing, response: .oneVisitor, disconnects: .target),
+      "Block a visitor", body: .nothing, response: .oneVisitor, disconnects: .visitor),
     Route(
       "POST", "\(admin)/visitors/{id}/unblock",
       .member(.agent, .visitorsWrite, VisitorRoutes.unblockVisitor), "Unblock a visitor",

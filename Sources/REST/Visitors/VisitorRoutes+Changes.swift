@@ -31,11 +31,14 @@ extension VisitorRoutes {
     _ = try call.request.jsonObject()
     _ = try await api.database.run(
       Visitor.setBlocked(call.id, isBlocked, by: call.actor, now: call.request.now))
-    if isBlocked { try await closeWaiting(of: call.id, call) }
+    if isBlocked {
+      let group = try await api.database.run(Visitor.group(of: call.id, in: call.workspace))
+      if let visitor = group.first { try await closeWaiting(of: visitor, call) }
+    }
     return try await showVisitor(call)
   }
 
-  private func closeWaiting(of visitor: Identifier, _ call: Call) async throws(Problem) {
+  func closeWaiting(of visitor: Identifier, _ call: Call) async throws(Problem) {
     while true {
       let closed = try await api.database.run(
         BlockedVisitor.close(visitor, of: call.workspace))
@@ -69,7 +72,7 @@ extension VisitorRoutes {
       VisitorData.lockOut(call.id, workspace: call.workspace, by: actor))
     guard let sessions else { throw .noSuchResource }
     // Messages that are committed before the last connection ends are erased too.
-    try await api.disconnect(call.id)
+    try await disconnect(visitor: call.id, of: call.workspace)
     var messages: Int64 = 0
     for session in sessions {
       messages += try await api.expensiveDatabase.run(

@@ -13,7 +13,7 @@ extension WidgetRoutes {
     let team = try object.string("team", bytesMax: APILimits.tagBytes)
     let profile = try await api.database.run(
       VisitorProfile.update(
-        call.visitor, workspace: call.workspace, name: try object.visitorName(),
+        call.tokenVisitor, workspace: call.workspace, name: try object.visitorName(),
         email: try object.visitorEmail(), attributes: try object.visitorAttributes()))
     guard let profile else { throw .unauthenticated }
     try await choose(team, for: Array(call.sessions), in: call.workspace)
