@@ -3,60 +3,79 @@
 static const unsigned char create_tenants[] = {
 #embed "sql/20260119_create_tenants.sql"
 };
+
 static const unsigned char create_chat_sessions[] = {
 #embed "sql/20260120_create_chat_sessions.sql"
 };
+
 static const unsigned char add_session_id_to_chats[] = {
 #embed "sql/20260120_add_session_id_to_chats.sql"
 };
+
 static const unsigned char create_read_marks[] = {
 #embed "sql/20260121_create_read_marks.sql"
 };
+
 static const unsigned char create_tokens[] = {
 #embed "sql/20260122_create_tokens.sql"
 };
+
 static const unsigned char carry_workspace[] = {
 #embed "sql/20261122_carry_workspace.sql"
 };
+
 static const unsigned char create_settings[] = {
 #embed "sql/20261122_create_settings.sql"
 };
+
 static const unsigned char create_records[] = {
 #embed "sql/20261122_create_records.sql"
 };
+
 static const unsigned char create_row_security[] = {
 #embed "sql/20261122_create_row_security.sql"
 };
+
 static const unsigned char create_database_epoch[] = {
 #embed "sql/20261122_create_database_epoch.sql"
 };
+
 static const unsigned char create_quarantine[] = {
 #embed "sql/20261122_create_quarantine.sql"
 };
+
 static const unsigned char webhook_outbox[] = {
 #embed "sql/20261126_webhook_outbox.sql"
 };
+
 static const unsigned char create_idempotency[] = {
 #embed "sql/20261125_create_idempotency.sql"
 };
+
 static const unsigned char create_queue[] = {
 #embed "sql/20261123_create_queue.sql"
 };
+
 static const unsigned char count_closed[] = {
 #embed "sql/20261127_count_closed.sql"
 };
+
 static const unsigned char count_analytics[] = {
 #embed "sql/20261124_count_analytics.sql"
 };
+
 static const unsigned char create_bot_progress[] = {
 #embed "sql/20261128_create_bot_progress.sql"
 };
+
 static const unsigned char create_gateways[] = {
 #embed "sql/20261129_create_gateways.sql"
 };
+
 static const unsigned char share_statements[] = {
 #embed "sql/20261130_share_statements.sql"
 };
+
 static const unsigned char note_revocations[] = {
 #embed "sql/20261203_note_revocations.sql"
 };
@@ -112,6 +131,7 @@ static const unsigned char oidc[] = {
 static const unsigned char follow_application[] = {
 #embed "sql/20270130_follow_application.sql"
 };
+
 static const unsigned char passkeys[] = {
 #embed "sql/20261224_passkeys.sql"
 };
@@ -123,24 +143,31 @@ static const unsigned char constant_checks[] = {
 static const unsigned char guard_adoption[] = {
 #embed "sql/20261228_guard_adoption.sql"
 };
+
 static const unsigned char gateways[] = {
 #embed "sql/20261229_gateways.sql"
 };
+
 static const unsigned char reader_policies[] = {
 #embed "sql/20261230_reader_policies.sql"
 };
+
 static const unsigned char upkeep_runs[] = {
 #embed "sql/20270205_upkeep_runs.sql"
 };
+
 static const unsigned char claim_by_key[] = {
 #embed "sql/20270210_claim_by_key.sql"
 };
+
 static const unsigned char figures_by_response[] = {
 #embed "sql/20270215_figures_by_response.sql"
 };
+
 static const unsigned char close_resting[] = {
 #embed "sql/20270220_close_resting.sql"
 };
+
 static const unsigned char teams[] = {
 #embed "sql/20270301_teams.sql"
 };
@@ -172,9 +199,11 @@ static const unsigned char web_push[] = {
 static const unsigned char rules_by_column[] = {
 #embed "sql/20270330_rules_by_column.sql"
 };
+
 static const unsigned char assist[] = {
 #embed "sql/20270405_assist.sql"
 };
+
 static const unsigned char merged_visitors[] = {
 #embed "sql/20270410_merged_visitors.sql"
 };

@@ -118,13 +118,13 @@ static const unsigned char brotli_12[] = {
 #embed "widget-forms-62c3251efd.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-14081696d5.js"
+#embed "widget-app-ef21ecd823.js"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-14081696d5.js.gz"
+#embed "widget-app-ef21ecd823.js.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-14081696d5.js.br"
+#embed "widget-app-ef21ecd823.js.br"
 };
 static const unsigned char plain_14[] = {
 #embed "widget-watch-7c9d7031cd.js"
@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-5be2cd57c2.css"
+#embed "console-6fa10afeb5.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-5be2cd57c2.css.gz"
+#embed "console-6fa10afeb5.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-5be2cd57c2.css.br"
+#embed "console-6fa10afeb5.css.br"
 };
 static const unsigned char plain_19[] = {
 #embed "icon-192-799c892582.png"
@@ -199,43 +199,43 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-bf0c585c9c.js"
+#embed "console-pages-7129c8705b.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-bf0c585c9c.js.gz"
+#embed "console-pages-7129c8705b.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-bf0c585c9c.js.br"
+#embed "console-pages-7129c8705b.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-dc47fa8c8f.js"
+#embed "console-2759a4d59f.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-dc47fa8c8f.js.gz"
+#embed "console-2759a4d59f.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-dc47fa8c8f.js.br"
+#embed "console-2759a4d59f.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
 };
 static const unsigned char plain_27[] = {
-#embed "setup-1017d3bd21.css"
+#embed "setup-00933009af.css"
 };
 static const unsigned char gzip_27[] = {
-#embed "setup-1017d3bd21.css.gz"
+#embed "setup-00933009af.css.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "setup-1017d3bd21.css.br"
+#embed "setup-00933009af.css.br"
 };
 static const unsigned char plain_28[] = {
-#embed "setup-7bc2cdbb3b.js"
+#embed "setup-b9dbbadd90.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "setup-7bc2cdbb3b.js.gz"
+#embed "setup-b9dbbadd90.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "setup-7bc2cdbb3b.js.br"
+#embed "setup-b9dbbadd90.js.br"
 };
 static const unsigned char plain_29[] = {
 #embed "setup.html"
@@ -327,7 +327,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-14081696d5.js",
+    {"/assets/widget-app-ef21ecd823.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
@@ -347,7 +347,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-5be2cd57c2.css",
+    {"/assets/console-6fa10afeb5.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-bf0c585c9c.js",
+    {"/assets/console-pages-7129c8705b.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-dc47fa8c8f.js",
+    {"/assets/console-2759a4d59f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
@@ -383,11 +383,11 @@ static const chirrup_asset assets[] = {
      "/console",
      "text/html; charset=utf-8",
      FORM(plain_26), NONE, NONE},
-    {"/assets/setup-1017d3bd21.css",
+    {"/assets/setup-00933009af.css",
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/setup-7bc2cdbb3b.js",
+    {"/assets/setup-b9dbbadd90.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
