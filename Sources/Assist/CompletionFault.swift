@@ -54,7 +54,8 @@ public enum CompletionFault: Error, Equatable, Sendable {
       "This gateway may not connect to the address of the assist endpoint. Ask an administrator to "
         + "check it."
     case .unauthorized(let status):
-      "The assist endpoint refused the API key (HTTP \(status)). Ask an administrator to replace it."
+      "The assist endpoint refused the API key (HTTP \(status)). Ask an administrator to replace "
+        + "it."
     case .notFound(let code):
       "The assist endpoint does not know the model or the path (HTTP 404\(named(code))). Ask an "
         + "administrator to check both."
@@ -62,8 +63,8 @@ public enum CompletionFault: Error, Equatable, Sendable {
       "The assist endpoint has too many requests, or its credit is spent (HTTP 429). "
         + (seconds > 0 ? "Try again in \(seconds) s." : "Try again later.")
     case .refused(let status, let code):
-      "The assist endpoint refused the request (HTTP \(status)\(named(code))). Ask an administrator "
-        + "to check the model and its settings."
+      "The assist endpoint refused the request (HTTP \(status)\(named(code))). Ask an "
+        + "administrator to check the model and its settings."
     case .failed(let status):
       "The assist endpoint has a fault (HTTP \(status)). Try again in a moment."
     case .redirected(let status):
@@ -73,8 +74,8 @@ public enum CompletionFault: Error, Equatable, Sendable {
       "The assist endpoint did not answer with a stream of events. Ask an administrator to check "
         + "that it is compatible with OpenAI's chat completions."
     case .malformed:
-      "The assist endpoint sent something that is no chat completion. Ask an administrator to check "
-        + "that it is compatible with OpenAI's chat completions."
+      "The assist endpoint sent something that is no chat completion. Ask an administrator to "
+        + "check that it is compatible with OpenAI's chat completions."
     case .cutOff: "The answer of the assist endpoint ended too early. Try again."
     case .tooLong: "The answer of the assist endpoint was too long and was cut. Check the text."
     case .noAnswerInTime: "The assist endpoint did not begin to answer in time. Try again."

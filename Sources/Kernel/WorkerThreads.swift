@@ -25,6 +25,16 @@ public final class WorkerThreads: Sendable {
   /// The amount of queued and running work.
   public var count: Int { line.count }
 
+  /// Starts work that hands over its result by itself; false when the queue is full, or when no
+  /// thread can be created.
+  public func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let line = line
+    return line.take {
+      body()
+      line.leave()
+    }
+  }
+
   /// Returns nil when the queue is full, or when no thread can be created.
   public func run<Answer: Sendable>(
     _ body: @escaping @Sendable () -> Answer

@@ -48,7 +48,8 @@ import Webhooks
   @Test("what a request can cost is an upper bound of what its texts are")
   func tokens() {
     let prompt = AssistPrompt.suggestion(
-      for: [entry(.visitor, "Hello")], replies: [String(repeating: "r", count: 9_000)], closed: ["c"])
+      for: [entry(.visitor, "Hello")], replies: [String(repeating: "r", count: 9_000)],
+      closed: ["c"])
     let bytes = prompt.messages.reduce(0) { $0 + $1.content.utf8.count }
     #expect(prompt.messages[1].content.contains("APPROVED ANSWERS"))
     #expect(bytes < 3_000)

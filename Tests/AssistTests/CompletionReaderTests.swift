@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct CompletionReaderTests {
   private static let whole = """
-    data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,\
-    "delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"usage":null}
+    data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m",\
+    "choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"usage":null}
 
     data: {"choices":[{"index":0,"delta":{"content":"Guten "},"finish_reason":null}]}
 
@@ -84,7 +84,10 @@ import Testing
     arguments: [
       (#"{"choices":[{"message":{"content":"whole"}}]}"#, "", CompletionFault.notAStream),
       ("<html>\n\n</html>\n\n", "", .notAStream), ("", "", .notAStream),
-      ("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: rubbish\n\n", "a", .malformed),
+      (
+        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: rubbish\n\n", "a",
+        .malformed
+      ),
       ("data: [1]\n\n", "", .malformed), ("data: {\"a\":\"\\ud800\"}\n\n", "", .malformed),
       (
         "data: {\"error\":{\"message\":\"x\",\"type\":\"server_error\"}}\n\n", "",

@@ -240,6 +240,9 @@ examples = {
     f"GET {admin}/connection-traces/{{id}}": of(id=trace, after=0),
     f"DELETE {admin}/connection-traces/{{id}}": of(id=trace),
     f"POST {admin}/connections/{{id}}/disconnect": of(id=held, body={"reason": "a test"}),
+    # One that is turned off: no request leaves this machine.
+    f"PUT {admin}/assist": of(body={"enabled": False, "endpoint": "https://api.example.com/v1", "model": "seed"}),
+    f"POST {admin}/live-chat/conversations/{{id}}/assist": of(id=waiting[0], body={"use": "summary"}),
     # One that is turned off need not answer.
     f"PUT {admin}/identity-provider": of(body={
         "enabled": False, "label": "Seed", "issuer": "https://login.example.com", "client_id": "seed",

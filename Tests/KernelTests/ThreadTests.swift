@@ -60,11 +60,23 @@ import Testing
       while workers?.count != 5 { try await Task.sleep(for: .milliseconds(2)) }
       let refused = await workers?.run { 0 }
       #expect(refused == .some(nil))
+      #expect(workers?.start {} == false)
       workers = nil
       for _ in 0..<5 { gate.signal() }
       try await group.waitForAll()
     }
     #expect(done.value.load(ordering: .relaxed) == 5)
+  }
+
+  @Test("work is started without a wait for its end")
+  func started() {
+    let (gate, done) = (Semaphore(), Semaphore())
+    let workers = WorkerThreads(name: "workers", threads: 1, waitingMax: 1)
+    #expect(workers.start { gate.wait() })
+    #expect(workers.start { done.signal() })
+    #expect(!workers.start {})
+    gate.signal()
+    done.wait()
   }
 }
 

@@ -313,7 +313,7 @@ import Testing
     let admin = "/api/v1/admin"
     #expect(
       Set(marked) == [
-        "GET \(admin)/live-chat/visitors",
+        "GET \(admin)/live-chat/visitors", "POST \(admin)/live-chat/conversations/{id}/assist",
         "GET \(admin)/live-chat/conversations", "GET \(admin)/live-chat/deleted-conversations",
         "GET \(admin)/views", "GET \(admin)/live-chat/messages/search",
         "GET \(admin)/live-chat/export",

@@ -55,6 +55,8 @@ import Tokens
     "POST /api/v1/admin/identity-secrets": #"{"overlap_hours":0}"#,
     "PUT /api/v1/admin/identity-provider":
       #"{"label":"x","issuer":"https://login.example.com","client_id":"x"}"#,
+    "PUT /api/v1/admin/assist": #"{"endpoint":"https://api.example.com/v1","model":"x"}"#,
+    "POST /api/v1/admin/live-chat/conversations/{id}/assist": #"{"use":"summary"}"#,
     "POST /api/v1/admin/intents": #"{"name":"x","keyword":"x"}"#,
     "PUT /api/v1/admin/intents/{name}": #"{"keyword":"x","is_enabled":false}"#,
     "POST /api/v1/admin/rich-menus": #"{"name":"x","status":"published"}"#,

@@ -288,14 +288,18 @@ struct HTTPServer {
 
   /// Continues a response with a stream; nil: its end.
   mutating func answerOn(
-    _ socket: SocketIndex, _ bytes: [UInt8]?, _ sockets: inout SocketTable, _ turn: Turn
+    _ id: SocketID, _ bytes: [UInt8]?, _ reader: StreamReader, _ sockets: inout SocketTable,
+    _ turn: Turn
   ) {
+    guard sockets.contains(id), sockets.isAlive(id.index), case .http = sockets[id.index].phase,
+      sockets[id.index].exchange.isStreaming
+    else { return reader.leave() }
     if let bytes {
-      sockets[socket].exchange.output += bytes
+      sockets[id.index].exchange.output += bytes
     } else {
-      sockets[socket].exchange.endStream(now: turn.now)
+      sockets[id.index].exchange.endStream(now: turn.now)
     }
-    unsent.append(sockets.id(at: socket))
+    unsent.append(id)
   }
 
   // MARK: Sending

@@ -23,14 +23,6 @@ extension EventLoop {
     serve(id.index)
   }
 
-  /// Queues the next bytes of a response with a stream.
-  mutating func respond(_ id: SocketID, _ bytes: [UInt8]?, _ reader: StreamReader) {
-    guard sockets.contains(id), sockets.isAlive(id.index), case .http = sockets[id.index].phase,
-      sockets[id.index].exchange.isStreaming
-    else { return reader.leave() }
-    http.answerOn(id.index, bytes, &sockets, turn)
-  }
-
   mutating func flushResponses() {
     let waiting = http.unsent.take()
     for (position, id) in waiting.enumerated() where sockets.contains(id) {

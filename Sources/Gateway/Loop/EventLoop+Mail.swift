@@ -42,7 +42,8 @@ extension EventLoop {
       metrics.durations.requests.add(
         response, SystemClock.now().nanoseconds &- began.nanoseconds)
       respond(socket, response)
-    case .responsePart(let socket, let bytes, let reader): respond(socket, bytes, reader)
+    case .responsePart(let socket, let bytes, let reader):
+      http.answerOn(socket, bytes, reader, &sockets, turn)
     case .changed(let session, let workspace):
       peers.noteChange(session, of: workspace, &engine)
     case .happened(let news): announce(news)

@@ -34,7 +34,7 @@ struct DraftRoutes: RouteGroup {
     guard let settings = found, settings.isEnabled, settings.uses.contains(wish.use.rawValue)
     else { throw .assistOff }
     let (endpoint, key) = try address(settings)
-    try api.drafts.enter(member, now: call.request.now)
+    try api.servers.drafts.enter(member, now: call.request.now)
     let prompt: AssistPrompt
     let reserved: Int64
     let day: String
@@ -43,7 +43,7 @@ struct DraftRoutes: RouteGroup {
       reserved = prompt.tokensMax
       day = try await reserve(reserved, settings)
     } catch {
-      api.drafts.leave(member)
+      api.servers.drafts.leave(member)
       throw error
     }
     let request = CompletionRequest(
@@ -60,11 +60,9 @@ struct DraftRoutes: RouteGroup {
     let api = api
     response.stream = { send in
       let feed = AssistFeed()
-      async let run: Void = api.drafts.run(request, into: feed, since: start)
+      api.servers.drafts.start(request, into: feed, since: start)
       let result = await DraftRoutes.pass(feed, to: send, api.options.onResume)
-      await run
-      api.options.onResume()
-      api.drafts.leave(member)
+      api.servers.drafts.leave(member)
       let spent =
         result.usage?.total
         ?? (result.wasSent ? prompt.tokens(textByteCount: result.textByteCount) : 0)

@@ -61,11 +61,9 @@ final class DraftRuns: Sendable {
     table[key] = count > 1 ? count - 1 : nil
   }
 
-  /// Runs the request, and returns after its end.
-  func run(_ request: CompletionRequest, into feed: AssistFeed, since start: Instant) async {
-    let hasRun: Void? = await workers.run { request.run(into: feed, since: start) }
-    // There is no thread: see `WorkerThreads.run`.
-    if hasRun == nil { feed.end(.notSent) }
+  /// Starts the request, whose answer and end come by `feed`.
+  func start(_ request: CompletionRequest, into feed: AssistFeed, since start: Instant) {
+    if !workers.start({ request.run(into: feed, since: start) }) { feed.end(.notSent) }
   }
 }
 
@@ -100,8 +98,8 @@ extension Problem {
     Problem(
       status: 429, type: "assist_limit_reached", title: "Limit reached",
       detail: "\(spent) of the \(limit) tokens that your workspace may spend on drafts a \(period) "
-        + "are spent or reserved, and this one could exceed the limit. Write it yourself, or ask an "
-        + "administrator to raise the limit under Settings, Assist.",
+        + "are spent or reserved, and this one could exceed the limit. Write it yourself, or ask "
+        + "an administrator to raise the limit under Settings, Assist.",
       limit: "assist_tokens_per_\(period)")
   }
 

@@ -38,7 +38,7 @@ struct ProviderLoginRoutes: RouteGroup {
     let attempt = try countAttempt(request)
     let provider = try await provider(ofWorkspaceNamed: name)
     let now = request.now
-    let found = try await api.providers.run(for: provider.workspace) {
+    let found = try await api.servers.providers.run(for: provider.workspace) {
       (client) throws(ProviderFault) in try client.document(of: provider.issuer, now: now)
     }
     let document: ProviderDocument
@@ -136,7 +136,7 @@ struct ProviderLoginRoutes: RouteGroup {
     let grant = Grant(
       code: code, namesIssuer: answer.issuer != nil, verifier: state.verifier,
       redirectURI: state.redirectURI)
-    let result = try await api.providers.run(for: provider.workspace) {
+    let result = try await api.servers.providers.run(for: provider.workspace) {
       (requests) throws(SignInFault) in
       try requests.claims(
         for: grant, by: client, expected, groupsClaim: provider.groupsClaim, now: now)

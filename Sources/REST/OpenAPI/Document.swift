@@ -175,7 +175,8 @@ extension API {
 
   /// The groups of operations in the order of the document; the longest beginning of a path counts.
   private static let areas: [(path: String, title: String)] = [
-    ("admin/assist", "Assist"), ("admin/live-chat", "Conversations"), ("admin/visitors", "Visitors"),
+    ("admin/assist", "Assist"),
+    ("admin/live-chat", "Conversations"), ("admin/visitors", "Visitors"),
     ("admin/macros", "Macros"), ("admin/views", "Saved views"),
     ("admin/live-chat/visitors", "Visitors on the site"),
     ("admin/proactive-messages", "Proactive messages"),

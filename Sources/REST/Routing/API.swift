@@ -6,7 +6,6 @@
 public import Conversations
 public import Directory
 public import Kernel
-import OpenID
 import Postgres
 import Primitives
 import Synchronization
@@ -24,8 +23,7 @@ public final class API: Sendable {
   let passwords: PasswordHasher
   let logins: LoginLimits
   let devices: KnownDevices
-  let providers: ProviderThreads
-  let drafts: DraftRuns
+  let servers: TenantServers
   let widgetLimits: WidgetLimits
   let requestLimits: RequestLimits
   let expensiveCalls: ExpensiveCalls
@@ -54,8 +52,7 @@ public final class API: Sendable {
     passwords = PasswordHasher(report: options.report)
     logins = LoginLimits(options.rates)
     devices = KnownDevices(secrets: options.secrets, origins: origins)
-    providers = ProviderThreads(ProviderClient(options.webhookGuard))
-    drafts = DraftRuns(options.rates)
+    servers = TenantServers(options)
     widgetLimits = WidgetLimits(options.rates)
     requestLimits = RequestLimits(options.rates)
     expensiveCalls = ExpensiveCalls(runningMax: options.expensivePerWorkspace)
@@ -114,6 +111,11 @@ public final class API: Sendable {
         await respond(API.routes[route], request, parameters)
       }
       response.route = route
+      if let stream = response.stream {
+        response.stream = { send in
+          await API.$currentRoute.withValue(route) { await stream(send) }
+        }
+      }
     } else if isWidget && request.method == "OPTIONS" {
       response = origins.preflight(allowed: allowed)
     } else if !allowed.isEmpty {

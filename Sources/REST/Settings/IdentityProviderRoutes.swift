@@ -28,7 +28,7 @@ struct IdentityProviderRoutes: RouteGroup {
     let provider = try read(object, issuer, secret, call)
     if provider.isEnabled {
       let now = call.request.now
-      let result = try await api.providers.run(for: call.workspace) {
+      let result = try await api.servers.providers.run(for: call.workspace) {
         (client) throws(ProviderFault) in try client.document(of: issuer, now: now)
       }
       if case .failure(let fault) = result {

@@ -1,0 +1,145 @@
+import Directory
+import DomainFixtures
+import Primitives
+import Testing
+
+@testable import REST
+
+@Suite struct DraftRunTests {
+  private let settings = "/api/v1/admin/assist"
+
+  private func member(of workspace: Identifier) -> Operator {
+    Operator(
+      id: World.identifier(), email: "mika@example.com", name: "Mika", membership: "agent",
+      workspace: workspace)
+  }
+
+  private func refusal(
+    _ runs: DraftRuns, _ member: Operator, _ now: WallTime = World.now
+  ) -> Problem? {
+    do throws(Problem) {
+      try runs.enter(member, now: now)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func text(_ answer: Answer) -> String {
+    String(decoding: answer.response.body, as: UTF8.self)
+  }
+
+  @Test("of one operator two drafts are written at once, of one workspace four")
+  func perWorkspace() {
+    let runs = DraftRuns(APIOptions.Rates())
+    let here = World.identifier()
+    let (mika, noor, ada) = (member(of: here), member(of: here), member(of: here))
+    #expect(refusal(runs, mika) == nil && refusal(runs, mika) == nil)
+    #expect(refusal(runs, mika)?.detail.contains("for you ") == true)
+    #expect(refusal(runs, noor) == nil && refusal(runs, noor) == nil)
+    #expect(refusal(runs, ada)?.detail.contains("for your workspace") == true)
+    #expect(refusal(runs, member(of: World.identifier())) == nil)
+    runs.leave(mika)
+    #expect(refusal(runs, ada) == nil)
+  }
+
+  @Test("a gateway writes 8 drafts at once, and 16 wait")
+  func inAll() {
+    let runs = DraftRuns(APIOptions.Rates())
+    let members = (0..<24).map { _ in member(of: World.identifier()) }
+    for one in members { #expect(refusal(runs, one) == nil) }
+    #expect(refusal(runs, member(of: World.identifier()))?.status == 503)
+    runs.leave(members[0])
+    #expect(refusal(runs, member(of: World.identifier())) == nil)
+  }
+
+  @Test("an operator has a rate, which comes back with time")
+  func rate() {
+    let runs = DraftRuns(APIOptions.Rates())
+    let mika = member(of: World.identifier())
+    for _ in 0..<30 {
+      #expect(refusal(runs, mika) == nil)
+      runs.leave(mika)
+    }
+    #expect(refusal(runs, mika)?.limit == "member")
+    #expect(refusal(runs, mika, World.now.advanced(bySeconds: 2)) == nil)
+  }
+
+  @Test("nothing is written without settings, with the use off, or above the limit of tokens")
+  func refused() async throws {
+    let world = try await World()
+    let admin = try await world.member(.admin)
+    let session = try await world.conversation(messages: ["Hello"])
+    let path = "/api/v1/admin/live-chat/conversations/\(session)/assist"
+    let wish = #"{"use":"suggest"}"#
+    #expect(try await world.call("POST", path, json: wish).string("type") == off)
+    let uses = "/api/v1/admin/live-chat/assist"
+    let put = #""endpoint":"https://api.example.com/v1/","model":"m","api_key":"sk-1""#
+    let made = try await world.call(
+      "PUT", settings, as: admin, json: #"{\#(put),"uses":["suggest"],"tokens_per_day":1}"#)
+    #expect(made.status == 200 && !text(made).contains("sk-1"))
+    #expect(try await world.call("POST", path, json: wish).string("type") == off)
+    #expect(text(try await world.call("GET", uses)) == #"{"uses":[]}"#)
+    let on = try await world.call(
+      "PUT", settings, as: admin,
+      json: #"{"endpoint":"https://api.example.com/v1","model":"m","enabled":true}"#)
+    #expect(text(on).contains(#""has_key":true"#) && text(on).contains(#""uses":["suggest"]"#))
+    #expect(text(try await world.call("GET", uses)) == #"{"uses":["suggest"]}"#)
+    // A refusal is not counted as running.
+    for _ in 0...DraftRuns.perOperator {
+      let answer = try await world.call("POST", path, json: wish)
+      #expect(answer.status == 429 && answer.string("limit") == "assist_tokens_per_day")
+    }
+    #expect(
+      try await world.call("POST", path, json: #"{"use":"summary"}"#).string("type") == off)
+    #expect(try await world.call("DELETE", settings, as: admin).status == 204)
+    #expect(try await world.call("DELETE", settings, as: admin).status == 404)
+  }
+
+  private let off = "urn:chirrup:problem:assist_off"
+
+  @Test(
+    "a wish that cannot be is refused",
+    arguments: [
+      "{}", #"{"use":"sing"}"#, #"{"use":"translate","text":"x"}"#,
+      #"{"use":"translate","language":"de"}"#, #"{"use":"summary","language":"German!"}"#,
+      #"{"use":"summary","language":"d"}"#,
+    ])
+  func wishes(json: String) async throws {
+    let world = try await World()
+    let session = try await world.conversation(messages: ["Hello"])
+    let path = "/api/v1/admin/live-chat/conversations/\(session)/assist"
+    #expect(try await world.call("POST", path, json: json).status == 400)
+  }
+
+  @Test(
+    "settings that cannot be are refused, and agents change none",
+    arguments: [
+      (#"{"model":"m"}"#, "/endpoint"), (#"{"endpoint":"https://api.example.com"}"#, "/model"),
+      (#"{"endpoint":"http://api.example.com","model":"m"}"#, "/endpoint"),
+      (#"{"endpoint":"https://127.0.0.1/v1","model":"m"}"#, "/endpoint"),
+      (#"{"endpoint":"https://localhost/v1","model":"m"}"#, "/endpoint"),
+      (#"{"endpoint":"https://169.254.169.254/v1","model":"m"}"#, "/endpoint"),
+      (#"{"endpoint":"https://api.example.com?x","model":"m"}"#, "/endpoint"),
+      (#"{"endpoint":"https://api.example.com","model":"é"}"#, "/model"),
+      (#"{"endpoint":"https://api.example.com","model":"m","uses":["sing"]}"#, "/uses"),
+      (#"{"endpoint":"https://api.example.com","model":"m","api_key":"a b"}"#, "/api_key"),
+      (
+        #"{"endpoint":"https://api.example.com","model":"m","api_key":"a\r\nX: y"}"#, "/api_key"
+      ),
+      (
+        #"{"endpoint":"https://api.example.com","model":"m","tokens_per_day":0}"#, "/tokens_per_day"
+      ),
+      (
+        #"{"endpoint":"https://api.example.com","model":"m","timeout_seconds":900}"#,
+        "/timeout_seconds"
+      ),
+    ])
+  func settings(json: String, pointer: String) async throws {
+    let world = try await World()
+    let answer = try await world.call(
+      "PUT", settings, as: try await world.member(.admin), json: json)
+    #expect(answer.status == 400 && answer.string("pointer") == pointer)
+    #expect(try await world.call("PUT", settings, json: json).status == 403)
+  }
+}
