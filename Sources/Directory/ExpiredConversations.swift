@@ -100,8 +100,8 @@ public enum ExpiredConversations {
   }
 
   /// Removes the visitors of one page, in the order of their ids. They are not counted first: the
-  /// search takes most of the time. A visitor's merged ones are removed with the visitor. Returns their number, and the last id of the page; nil after
-  /// the last page.
+  /// search takes most of the time. Those merged into a visitor are removed with the visitor.
+  /// Returns their number, and the last id of the page; nil after the last page.
   public static func removeVisitors(
     days: Int, of workspace: Identifier, after last: Identifier, author: String?
   ) -> Statement<(visitors: Int64, last: Identifier?)> {

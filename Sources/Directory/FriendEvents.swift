@@ -5,7 +5,8 @@ public import Primitives
 public enum FriendEvents {
   public static let kinds = ["follow", "unfollow", "block", "unblock", "refollow"]
 
-  /// One page, newest first, with the events of those who were merged into the visitor. Columns: id, event, channel, time; then time (µs) and id as text.
+  /// One page, newest first, with the events of those who were merged into the visitor. Columns:
+  /// id, event, channel, time; then time (µs) and id as text.
   ///
   /// - Parameter last: the last row of the previous page; nil: the first page.
   public static func page(

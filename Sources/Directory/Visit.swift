@@ -139,7 +139,8 @@ extension Visit {
       SET revoked_at = $3::timestamptz, expires_at = greatest(t.expires_at, $4::timestamptz)
       FROM judged j WHERE j.verdict = 'replayed' AND t.family = j.family
     ), known AS (
-      SELECT v.id, v.last_seen_at, v.merged_into FROM visitors v JOIN judged j ON v.id = j.visitor_id
+      SELECT v.id, v.last_seen_at, v.merged_into
+      FROM visitors v JOIN judged j ON v.id = j.visitor_id
       WHERE j.verdict = 'good' AND v.workspace_id = $2::uuid AND v.banned_at IS NULL
       FOR UPDATE OF v
     ), visitor AS (

@@ -22,7 +22,7 @@ public struct VisitorMerge: Sendable {
 
   /// A visitor has at most so many merged ones, which many statements read.
   public static let mergedMax: Int64 = 50
-  /// Moved conversations whose ids are returned, newest first.
+  /// Conversations of both whose ids are returned, newest first: they show the name.
   static let announcedMax: Int64 = 50
 
   /// Why two visitors cannot be merged.
@@ -42,9 +42,8 @@ public struct VisitorMerge: Sendable {
   // MARK: Preview
 
   /// What a merge would do. Columns: verdict, which is `possible`, `done` or a `Refusal`; survivor
-  /// and other, each with id, name, e-mail address, external id, whether signed, attributes, time of
-  /// the block, creation time, last visit and number of conversations; then the attributes of the
-  /// survivor after it.
+  /// and other, each with the columns of `Visitor.details`; then the attributes of the survivor
+  /// after it.
   public func preview(in workspace: Identifier) -> Query {
     Query(
       """
@@ -91,15 +90,15 @@ public struct VisitorMerge: Sendable {
     k.attributes || coalesce((SELECT jsonb_object_agg(a.key, a.value) FROM (
       SELECT e.key, e.value FROM jsonb_each(o.attributes) AS e
       WHERE NOT k.attributes ? e.key ORDER BY e.key
-      LIMIT greatest(0, \(countMax) - (SELECT count(*) FROM jsonb_object_keys(k.attributes)))) AS a),
-      '{}')
+      LIMIT greatest(0, \(countMax)
+        - (SELECT count(*) FROM jsonb_object_keys(k.attributes)))) AS a), '{}')
     """
   }
 
   // MARK: Merge
 
-  /// Fields in which the value of the other visitor is to hold. Else the survivor's holds, unless it
-  /// is empty.
+  /// Fields in which the value of the other visitor is to hold. Else the survivor's holds, unless
+  /// it is empty.
   public struct Taken: Sendable {
     public var name: Bool
     public var email: Bool
@@ -115,7 +114,7 @@ public struct VisitorMerge: Sendable {
     /// The number of conversations that were moved; 0 also if the visitors were merged before.
     public var moved: Int64
     public var isBlocked: Bool
-    /// The newest moved conversations.
+    /// The newest conversations of both.
     public var newest: [Identifier]
   }
 
@@ -187,7 +186,7 @@ public struct VisitorMerge: Sendable {
     ), moved AS (
       UPDATE chat_sessions s SET user_id = p.kept, merged_from = coalesce(s.merged_from, p.other)
       FROM target t, pair p WHERE s.workspace_id = $1::uuid AND s.id = t.id
-      RETURNING s.id, s.created_at
+      RETURNING s.id
     ), rated AS (
       UPDATE csat_responses r SET visitor_id = p.kept FROM moved m, pair p
       WHERE r.workspace_id = $1::uuid AND r.session_id = m.id AND r.visitor_id = p.other
@@ -216,7 +215,9 @@ public struct VisitorMerge: Sendable {
       coalesce(p.banned_at, CASE WHEN j.verdict = 'done' THEN
         (SELECT s.banned_at FROM sides s WHERE s.place = 1) END) IS NOT NULL,
       (SELECT string_agg(n.id::text, ' ') FROM (
-        SELECT m.id FROM moved m ORDER BY m.created_at DESC LIMIT $9::bigint) AS n)
+        SELECT s.id FROM chat_sessions s WHERE s.workspace_id = $1::uuid
+          AND s.user_id IN (p.kept, p.other) AND s.deleted_at IS NULL
+        ORDER BY s.created_at DESC LIMIT $9::bigint) AS n)
     FROM judged j LEFT JOIN pair p ON true
     """
 }
@@ -231,7 +232,8 @@ extension Lock {
 }
 
 extension Visitor {
-  /// The visitor who has the conversations of this one: the one into which it was merged, or itself.
+  /// The visitor who has the conversations of this one: the one into which it was merged, or the
+  /// same.
   static func surviving(_ id: SQL, in workspace: SQL) -> SQL {
     """
     coalesce((SELECT x.merged_into FROM visitors x

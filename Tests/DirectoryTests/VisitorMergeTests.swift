@@ -122,7 +122,7 @@ import Testing
     }
     let result = try result(try await merge(phone.id, into: laptop.id, place))
     #expect(result.survivor == laptop.id && result.moved == 1 && !result.isBlocked)
-    #expect(result.newest == [phone.session])
+    #expect(Set(result.newest) == [phone.session, laptop.session])
     #expect(try await owner(phone.session, place) == laptop.id)
     let rated = try await number(
       "SELECT count(*) FROM csat_responses WHERE visitor_id = $1::uuid", place, laptop.id)
@@ -315,7 +315,7 @@ import Testing
     _ = try await resume(&good, place)
   }
 
-  @Test("a chain of merges ends at the last survivor; a repeated or reversed request changes nothing")
+  @Test("a chain of merges ends at the last survivor; repeated and reversed ones change nothing")
   func chain() async throws {
     let place = try await Workplace()
     var (first, second) = (try await begin(place), try await begin(place))
@@ -408,7 +408,8 @@ import Testing
     func expire() async throws -> Int64 {
       try await place.database.ask(
         ExpiredConversations.removeVisitors(
-          days: 1, of: place.id, after: .zero, author: nil)).visitors
+          days: 1, of: place.id, after: .zero, author: nil)
+      ).visitors
     }
     func seen(_ browser: Browser, _ days: Int64) async throws {
       _ = try await place.database.run(

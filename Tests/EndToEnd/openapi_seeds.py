@@ -121,7 +121,7 @@ ask(
 )
 left = {"workspace": workspace, "email": "ada@example.com", "message": "Is anybody there?"}
 waiting = [ask("POST", "/api/v1/widget/offline", left)["session"] for _ in range(8)]
-visits = [visit() for _ in range(4)]
+visits = [visit() for _ in range(6)]
 held = connection()
 traced = connection()
 trace = trace_of(traced)
@@ -218,7 +218,11 @@ examples = {
     f"GET {live}/analytics/teams": of(),
     f"GET {live}/analytics/tags": of(),
     f"GET {live}/analytics/ratings": of(limit=1),
+    f"GET {admin}/visitors": of(q="a", limit=2),
     f"GET {admin}/visitors/{{id}}": of(id=visits[0]["visitor"]["id"]),
+    f"GET {admin}/visitors/{{id}}/merge": of(id=visits[0]["visitor"]["id"], visitor=visits[1]["visitor"]["id"]),
+    f"POST {admin}/visitors/{{id}}/merge": of(
+        id=visits[4]["visitor"]["id"], body={"visitor": visits[5]["visitor"]["id"], "take": ["name"]}),
     f"GET {admin}/visitors/{{id}}/friend-events": of(id=visits[0]["visitor"]["id"], limit=2),
     f"PATCH {admin}/visitors/{{id}}": of(id=visits[0]["visitor"]["id"], body={"name": "Ada"}),
     f"POST {admin}/visitors/{{id}}/block": of(id=visits[1]["visitor"]["id"], body={}),

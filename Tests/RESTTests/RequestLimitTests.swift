@@ -321,6 +321,7 @@ import Testing
         "GET \(admin)/live-chat/analytics/operators", "GET \(admin)/live-chat/analytics/teams",
         "GET \(admin)/live-chat/analytics/tags", "GET \(admin)/live-chat/analytics/ratings",
         "GET \(admin)/audit-log", "DELETE \(admin)/tags/{name}", "DELETE \(admin)/teams/{id}",
+        "GET \(admin)/visitors", "POST \(admin)/visitors/{id}/merge",
         "GET \(admin)/visitors/{id}/export", "DELETE \(admin)/visitors/{id}",
         "GET \(admin)/webhooks/{id}/deliveries", "GET \(admin)/connections",
         "GET /api/v1/widget/sessions/{id}/transcript",

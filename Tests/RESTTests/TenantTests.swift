@@ -43,6 +43,8 @@ import Tokens
     "PUT /api/v1/admin/live-chat/conversations/{id}/tags": #"{"tags":["x"]}"#,
     "POST /api/v1/admin/live-chat/conversations/{id}/read": #"{"seq":1}"#,
     "PATCH /api/v1/admin/visitors/{id}": #"{"name":"x"}"#,
+    "POST /api/v1/admin/visitors/{id}/merge":
+      #"{"visitor":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204"}"#,
     "POST /api/v1/admin/members": #"{"email":"not one","name":"x","password":"long enough"}"#,
     "PATCH /api/v1/admin/members/{id}": #"{"role":"agent","disabled":true}"#,
     "POST /api/v1/admin/teams": #"{"name":"x"}"#,
@@ -159,6 +161,15 @@ import Tokens
     let visitor = try #require(there.objects["visitors"])
     let filtered = try await here.call("GET", "\(conversations)?visitor=\(visitor)")
     #expect(filtered.status == 200 && filtered.int("total") == 0)
+    // Neither as the other visitor of a merge, nor in its preview, nor in the search for one.
+    let own = try await here.call("GET", path)
+    let known = try #require(own.string("conversation.visitor.id"))
+    let merge = "/api/v1/admin/visitors/\(known)/merge"
+    let merged = try await here.call("POST", merge, json: #"{"visitor":"\#(visitor)"}"#)
+    #expect(merged.status == 422 && merged.problem == "no_such_visitor")
+    #expect(try await here.call("GET", "\(merge)?visitor=\(visitor)").status == 422)
+    let found = try await here.call("GET", "/api/v1/admin/visitors?q=\(visitor)")
+    #expect(found.status == 200 && found.objects("visitors").isEmpty)
     let mine = try await here.call("GET", "\(conversations)?assignee=\(stranger)")
     #expect(mine.int("total") == 0)
     for list in ["/api/v1/admin/members", conversations] {

@@ -31,6 +31,19 @@ import Testing
     try database.connection.execute(
       script: "INSERT INTO visitors (workspace_id, id) SELECT id, gen_random_uuid() FROM workspaces"
     )
+    try database.connection.execute(
+      script: """
+        INSERT INTO visitors (workspace_id, id, name) SELECT id, gen_random_uuid(), 'Ada'
+        FROM workspaces;
+        UPDATE visitors v SET merged_into = o.id, merged_at = now() FROM visitors o
+        WHERE v.name = '' AND o.name = 'Ada'
+        """)
+    let merged = try database.texts(
+      """
+      SELECT payload #>> '{visitor,name}' FROM webhook_deliveries WHERE event = 'visitor.merged'
+        AND payload ->> 'merged' IN (SELECT id::text FROM visitors WHERE merged_into IS NOT NULL)
+      """)
+    #expect(!merged.isEmpty && Set(merged) == ["Ada"])
     for time in ["now()", "NULL"] {
       try database.connection.execute(script: "UPDATE chat_sessions SET deleted_at = \(time)")
     }

@@ -13,8 +13,10 @@ struct ConversationRoutes: RouteGroup {
     var list = try ConversationList(
       QueryString(call.request.query), me: call.caller.id, workspace: workspace)
     if let visitor = list.visitor {
-      list.visitor = try await api.database.run(
-        Visitor.group(of: visitor, in: workspace)).first ?? visitor
+      list.visitor =
+        try await api.database.run(
+          Visitor.group(of: visitor, in: workspace)
+        ).first ?? visitor
     }
     let positions = try await api.expensiveDatabase.run(
       list.page(of: workspace).scoped(to: workspace))

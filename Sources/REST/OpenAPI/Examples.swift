@@ -82,6 +82,7 @@ enum Examples {
     "NewView": #"""
     {"name":"German, waiting","filters":{"status":"waiting","language":"de"},"is_shared":true}
     """#,
+    "VisitorMerge": #"{"visitor":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204","take":["email"]}"#,
     "NewWebhook": #"""
     {"url":"https://hooks.example.com/chirrup","events":["message.created"]}
     """#,
@@ -216,6 +217,8 @@ enum Examples {
       .crossSite, .noSuchSession, .noSuchResource, .closed,
       .claimed(by: (Identifier(id) ?? Identifier(high: 0, low: 0), "Mika Sato")), .atCapacity(5),
       .assistOff, .idConflict, .noSuchVisitor, .visitorIsFull(20), .idempotencyRunning,
+      .idConflict, .noSuchVisitor, .noSuchOtherVisitor, .twoIdentities, .visitorIsFull(20),
+      .idempotencyRunning,
       .conflict(
         "Another request has created or deleted something with this name. Read the current state, "
           + "then try again."), .tooMany("tags", 500),

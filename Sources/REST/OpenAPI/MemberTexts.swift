@@ -86,6 +86,12 @@ enum MemberTexts {
     Team.assign | `off`, `least_busy` or `round_robin`; null: as the workspace. | round_robin
     Team.capacity | Open conversations of a member at most; null: as the workspace. | null
     Team.name | The name. | Billing
+    moved_conversations | The conversations that were moved; 0: the visitors were merged before. | 2
+    take | Fields in which the value of the visitor who does not survive is to hold. |
+    VisitorMerge.visitor | The id of the other visitor. |
+    MergedVisitor.visitor | The surviving visitor. |
+    MergePreview.attributes | Those of the surviving visitor after the merge. | {"plan":"pro"}
+    merged | The visitors who were merged into this one. |
     Team.available | A member is there and takes new conversations. | true
     Team.waiting | Conversations that wait for the team. | 2
     TeamMember.name | The name. | Mika Sato

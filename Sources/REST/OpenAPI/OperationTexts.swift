@@ -110,8 +110,26 @@ enum OperationTexts {
     The ratings that the figures of these days count. A page may be short although another one \
     follows. `session`, `comment` and `visitor` are null after a deletion.
     """,
+    "get_admin_visitors": """
+    Searches names and e-mail addresses for the text, and ids and external ids for exactly it. \
+    Those seen last come first. Merged visitors are not listed; their ids give the survivor.
+    """,
     "get_admin_visitors_id": """
-    The profile of a visitor, with the number of conversations.
+    The profile of a visitor, with the number of conversations. The id of a merged visitor gives \
+    the survivor, here and in the other routes of visitors.
+    """,
+    "get_admin_visitors_id_merge": """
+    What a merge of the two visitors would do; nothing is changed. The visitor of the path \
+    survives, unless only the other one has an external id. Two with an external id each are two \
+    people for your site: 409.
+    """,
+    "post_admin_visitors_id_merge": """
+    Gives the conversations and ratings of the other visitor to this one; see the preview for \
+    which of them survives. The survivor's name, address and attributes hold, and the other's fill \
+    what is empty; `take` names fields in which the other's value holds. If one of them is \
+    blocked, both are. Browsers keep their tokens, and continue their own conversations only: the \
+    merge shows nobody what was written elsewhere. It cannot be undone; a repeated request changes \
+    nothing.
     """,
     "patch_admin_visitors_id": """
     Corrects the name and the e-mail address. A missing member remains unchanged.
@@ -382,6 +400,7 @@ enum OperationTexts {
     "around": "Messages before and after this seq.",
     "assignee": "`me`, `none`, or the id of an operator.",
     "before": "Only messages before this seq.",
+    "except": "A visitor whom the search leaves out.",
     "from": "The first day.",
     "limit": "The most rows of the page.",
     "name": "The name of the credential.",
@@ -394,7 +413,7 @@ enum OperationTexts {
     "team": "Only conversations of this team, or without one.",
     "to": "The last day.",
     "until": "Only conversations that were created before this moment (RFC 3339).",
-    "visitor": "Only conversations of this visitor.",
+    "visitor": "Only conversations of this visitor; in a preview, the one to merge.",
     "workspace": "The workspace's public key; of a sign-in, its name or key.",
   ]
 

@@ -83,8 +83,8 @@ extension Schema {
   static let mergedVisitor = object(["visitor": visitor, "moved_conversations": count])
     .named("MergedVisitor")
   static let visitorExport = object([
-    "visitor": object, "merged": array(of: object), "sessions": array(of: object), "follows": array(of: object),
-    "ratings": array(of: object), "refused": array(of: object),
+    "visitor": object, "merged": array(of: object), "sessions": array(of: object),
+    "follows": array(of: object), "ratings": array(of: object), "refused": array(of: object),
   ]).named("VisitorExport")
 }
 

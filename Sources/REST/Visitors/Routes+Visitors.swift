@@ -17,7 +17,7 @@ extension API {
       "GET", "\(admin)/visitors/{id}/merge",
       .member(.agent, .visitorsRead, VisitorRoutes.previewMerge),
       "Preview the merge of two visitors", query: .mergePreview, response: .mergePreview,
-      problems: [409]),
+      problems: [409, 422]),
     Route(
       "POST", "\(admin)/visitors/{id}/merge",
       .member(.agent, .visitorsWrite, VisitorRoutes.mergeVisitors),

@@ -1,4 +1,4 @@
-/// Merging of two visitors who are one person: the search for the other one, the preview, the merge.
+/// Merging of two visitors who are one person: the search for the other one, preview and merge.
 import Chat
 import Conversations
 import Directory
@@ -39,6 +39,7 @@ extension VisitorRoutes {
 
   /// Both visitors as they are, who of them survives, and the attributes after the merge.
   func previewMerge(_ call: Call) async throws(Problem) -> APIResponse {
+    guard try await visitorJSON(call.id, in: call.workspace) != nil else { throw .noSuchResource }
     let query = try QueryString(call.request.query)
     guard let other = try identifier("visitor", query) else {
       throw .invalidParameter("visitor", "the id of a visitor")
@@ -47,7 +48,7 @@ extension VisitorRoutes {
       VisitorMerge(of: other, into: call.id).preview(in: call.workspace))
     let verdict = rows.text(0, 0) ?? ""
     if let refusal = VisitorMerge.Refusal(rawValue: verdict) {
-      throw .merge(refusal, unknown: .invalidParameter("visitor", "a visitor of the workspace"))
+      throw .merge(refusal)
     }
     let width = VisitorRoutes.visitor.count
     let isDone = rows.uuid(0, 1 + width) == nil
@@ -80,7 +81,7 @@ extension VisitorRoutes {
         by: call.actor, now: call.request.now))
     switch outcome {
     case .refused(let refusal):
-      throw .merge(refusal, unknown: .invalidMember("visitor", "a visitor of the workspace"))
+      throw .merge(refusal)
     case .done(let result):
       for session in result.newest { api.sessions.changed(session: session, of: call.workspace) }
       if result.isBlocked {
@@ -107,18 +108,19 @@ extension VisitorRoutes {
 }
 
 extension Problem {
-  /// - Parameter unknown: for an unknown visitor besides the one of the path.
-  fileprivate static func merge(
-    _ refusal: VisitorMerge.Refusal, unknown: Problem
-  ) -> Problem {
+  fileprivate static func merge(_ refusal: VisitorMerge.Refusal) -> Problem {
     switch refusal {
     case .noSuchVisitor: .noSuchResource
-    case .noSuchOther: unknown
+    case .noSuchOther: .noSuchOtherVisitor
     case .same: .conflict("A visitor cannot be merged with itself. Choose another one.")
     case .twoIdentities: .twoIdentities
     case .full: .mergedTooOften
     }
   }
+
+  static let noSuchOtherVisitor = Problem(
+    status: 422, type: "no_such_visitor", title: "No such visitor",
+    detail: "Your workspace has no visitor with the id “visitor”. Search for the visitor first.")
 
   static let twoIdentities = Problem(
     status: 409, type: "two_identities", title: "Two identities",

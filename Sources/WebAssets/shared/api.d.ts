@@ -168,6 +168,13 @@ interface VisitorProfile extends Named {
   conversations: number;
 }
 
+/** What a merge of two visitors would do; `other` is null if they are merged already. */
+interface MergePreview {
+  visitor: VisitorProfile;
+  other: VisitorProfile | null;
+  attributes: Record<string, unknown>;
+}
+
 /** The context of a visit. The visitor's browser sends it, so each value is checked before use. */
 interface VisitContext {
   page?: unknown;

@@ -17,7 +17,7 @@ const EVENTS = [
   ['conversation.transferred', 'Conversation transferred'], ['conversation.unassigned', 'Conversation back in the queue'],
   ['conversation.handover', 'Operator requested'], ['conversation.closed', 'Conversation closed'],
   ['conversation.reopened', 'Conversation reopened'], ['rating.created', 'Conversation rated'],
-  ['visitor.created', 'New visitor'],
+  ['visitor.created', 'New visitor'], ['visitor.merged', 'Visitors merged'],
 ];
 /** @param {SettingsContext} context */
 export function open(context) {

@@ -8,6 +8,7 @@ import { focusOn } from '../shell/element.js';
 import { facts } from './facts.js';
 import { faceOf, nameOf } from '../inbox/inbox.js';
 import { dayOf } from '../inbox/row.js';
+import { MergeDialog } from './merge.js';
 import { stars } from './stars.js';
 import { VisitorData } from './visitor-data.js';
 
@@ -118,6 +119,7 @@ export class VisitorPanel {
         this.#past(visitor),
         this.#followed(),
         this.#trouble && el('section', {}, el('p.meta', { role: 'status' }, this.#trouble)),
+        this.#merge(row, visitor),
         this.#block(visitor),
         'banned_at' in visitor && this.#data.section(visitor),
       ].filter(Boolean)
@@ -262,6 +264,31 @@ export class VisitorPanel {
         el('time.meta', { datetime: at }, `${moment.format(new Date(at))}, ${channel}`),
       ))),
     );
+  }
+
+  /**
+   * @param {ConversationRow} row
+   * @param {Visitor} visitor
+   */
+  #merge(row, { id }) {
+    if (!id || !this.detail?.visitor) return null;
+    const open = () => {
+      new MergeDialog({ id, name: nameOf(row) }, {
+        merged: () => { void this.#merged(); },
+        // This column may have been drawn again, with another button.
+        closed: () => focusOn(this.root.querySelector('[data-key="merge"]')),
+      }).open();
+    };
+    return el('section', {}, el('button.button.quiet',
+      { type: 'button', 'data-key': 'merge', 'aria-haspopup': 'dialog', click: open },
+      'Merge with…'));
+  }
+
+  /** The visitor of the open conversation has more conversations now, perhaps another id and name. */
+  async #merged() {
+    const id = this.#id;
+    this.#id = '';
+    await this.show(id);
   }
 
   /**
