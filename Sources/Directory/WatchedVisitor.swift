@@ -63,6 +63,11 @@ public enum WatchedVisitor {
     ) { $0.int(0, 0) ?? 0 }
   }
 
+  public static func removeAll(of gateway: Identifier) -> Statement<Void> {
+    Statement(
+      Query("DELETE FROM watched_visitors WHERE gateway_id = $1::uuid", [.uuid(gateway)]))
+  }
+
   /// Removes the rows of gateways that have ended, and old invitations.
   public static func prune(except gateway: Identifier) -> Statement<Void> {
     Statement(
@@ -81,7 +86,7 @@ public enum WatchedVisitor {
 
   // MARK: For operators
 
-  private static let current: SQL = """
+  static let current: SQL = """
     current AS (
       SELECT DISTINCT ON (w.watcher) w.watcher, w.state, w.visit, w.secret_hash
       FROM watched_visitors w JOIN gateways g ON g.id = w.gateway_id
@@ -90,47 +95,34 @@ public enum WatchedVisitor {
     )
     """
 
-  private static let people: SQL = """
+  static let people: SQL = """
     current c
       LEFT JOIN watchers l ON l.workspace_id = $1::uuid AND l.watcher = c.watcher
       LEFT JOIN visitors b ON b.id = l.visitor_id AND b.workspace_id = $1::uuid
       LEFT JOIN visitors v ON v.id = coalesce(b.merged_into, b.id)
       LEFT JOIN LATERAL (
-        SELECT s.id, s.status FROM chat_sessions s
+        SELECT s.id, s.status, s.assigned_operator_id, s.operator_name,
+          s.\(ConversationQueue.entryTime)
+        FROM chat_sessions s
         WHERE s.user_id = v.id AND s.workspace_id = $1::uuid AND s.deleted_at IS NULL
           AND s.merged_from IS NOT DISTINCT FROM CASE WHEN b.id <> v.id THEN b.id END
           AND s.status <> 'closed' AND s.message_count > 0
         ORDER BY s.created_at DESC, s.id DESC LIMIT 1) s ON true
     """
 
-  private static let columns: SQL = """
+  static let columns: SQL = """
     c.watcher, v.id, coalesce(v.name, ''), c.state, c.visit ->> 'page', c.visit ->> 'title',
       (c.visit ->> 'page_at')::timestamptz, (c.visit ->> 'began_at')::timestamptz,
       (c.visit ->> 'pages')::bigint, (c.visit ->> 'visits')::bigint,
       coalesce(c.visit ->> 'referrer', ''), coalesce(c.visit ->> 'campaign', ''),
       c.visit ->> 'country', coalesce(c.visit ->> 'language', ''),
-      coalesce(c.visit ->> 'user_agent', ''), s.id, s.status
+      coalesce(c.visit ->> 'user_agent', ''),
+      coalesce(c.visit ->> 'path', c.visit ->> 'page', ''), coalesce(c.visit ->> 'source', ''),
+      s.id, s.status, s.assigned_operator_id, coalesce(s.operator_name, ''),
+      CASE WHEN s.status = 'waiting' THEN s.\(ConversationQueue.entryTime) END
     """
 
-  /// The visitors of a workspace, newest visit first. Columns: the browser's id, visitor, name,
-  /// state, page, title, time of the page, time of the visit, pages, visits, referrer, campaign,
-  /// country, language, user agent, open conversation and its status; then how many there are.
-  ///
-  /// - Parameter words: of page, title, name or source; nil: all.
-  public static func list(of workspace: Identifier, words: String?, limit: Int) -> Query {
-    Query(
-      """
-      WITH \(current)
-      SELECT \(columns), count(*) OVER ()
-      FROM \(people)
-      WHERE $2::text IS NULL OR strpos(lower(concat_ws(' ', c.visit ->> 'page',
-        c.visit ->> 'title', v.name, c.visit ->> 'referrer', c.visit ->> 'campaign',
-        c.visit ->> 'country')), lower($2::text)) > 0
-      ORDER BY c.visit ->> 'began_at' DESC, c.watcher LIMIT $3::bigint
-      """, [.uuid(workspace), .text(words), .int(Int64(limit))])
-  }
-
-  /// One visitor. Columns as those of `list`, with the trail in place of the number.
+  /// One visitor. Columns as those of `list`, then the trail.
   public static func find(_ watcher: Identifier, of workspace: Identifier) -> Query {
     Query(
       """

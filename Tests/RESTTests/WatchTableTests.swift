@@ -137,6 +137,74 @@ import Testing
     #expect(table.note(beacon(2, visit: "{\"a\":1}"), now: start)?.needsVisit == false)
   }
 
+  @Test("a hundred thousand made-up browsers of one site fill its part of the table and no more")
+  func flood() throws {
+    var table = WatchTable()
+    let limits = WatchTable.Limits()
+    let visit = String(repeating: "x", count: 1_000)
+    for number in 1...100_000 {
+      _ = table.note(beacon(UInt64(number), visit: visit), now: later(Int64(number / 1_000)))
+    }
+    #expect(table.count <= limits.ofWorkspaceMax && table.count >= limits.fullWorkspace)
+    #expect(table.heartbeatSeconds <= WatchTable.heartbeatMax)
+    let other = Identifier(high: 9, low: 9)
+    #expect(table.note(beacon(1, visit: "{}", of: other), now: later(100)) != nil)
+    #expect(table.count(of: other) == 1)
+    // No visit of a browser that has left waits any more.
+    var stored = 0
+    while case let changes = table.takeChanges(limit: 2_000), !changes.isEmpty {
+      stored += changes.count
+    }
+    #expect(stored == table.count)
+  }
+
+  @Test("a browser with many tabs keeps the newest of them")
+  func manyTabs() throws {
+    var table = WatchTable(WatchTable.Limits(burst: 1_000))
+    for tab in 0..<100 { _ = table.note(beacon(1, tab: "\(tab)", visit: "{}"), now: start) }
+    for tab in 92..<100 { _ = table.note(beacon(1, tab: "\(tab)", .gone), now: start) }
+    table.sweep(now: later(5))
+    #expect(table.count == 0)
+  }
+
+  @Test("removals wait for PostgreSQL up to a bound; then all rows of the gateway are removed")
+  func departed() throws {
+    var table = WatchTable(WatchTable.Limits(departedMax: 3))
+    for number in 1...5 { _ = table.note(beacon(UInt64(number), visit: "{}"), now: start) }
+    _ = table.takeChanges(limit: 10)
+    for number in 1...3 { _ = table.note(beacon(UInt64(number), .gone), now: start) }
+    table.sweep(now: later(5))
+    #expect(!table.mustRemoveAll)
+    _ = table.note(beacon(4, .gone), now: later(5))
+    table.sweep(now: later(10))
+    #expect(table.mustRemoveAll && table.storedCount == 1)
+    table.forgetStored()
+    #expect(!table.mustRemoveAll && states(&table) == [])
+    #expect(table.note(beacon(5), now: later(11))?.needsVisit == true)
+  }
+
+  @Test("a browser that comes back before its row is removed keeps it, and takes it along at last")
+  func comesBack() throws {
+    var table = WatchTable()
+    _ = table.note(beacon(1, visit: "{}"), now: start)
+    #expect(states(&table) == ["here"])
+    _ = table.note(beacon(1, .gone), now: later(1))
+    table.sweep(now: later(6))
+    #expect(table.count == 0)
+    #expect(table.note(beacon(1), now: later(7))?.needsVisit == true)
+    _ = table.note(beacon(1, .gone), now: later(8))
+    table.sweep(now: later(13))
+    #expect(states(&table) == [nil])
+    // The removal fails, and the browser is back meanwhile.
+    let lost = [
+      WatchedVisitor.Change(
+        workspace: workspace, watcher: key(1).watcher, secretHash: [], state: nil, visit: nil)
+    ]
+    _ = table.note(beacon(1), now: later(14))
+    table.giveBack(lost)
+    #expect(table.storedCount == 1 && states(&table) == ["here"])
+  }
+
   @Test("after a crash of PostgreSQL the visits are asked for again")
   func forgotten() throws {
     var table = WatchTable()
@@ -146,6 +214,17 @@ import Testing
     #expect(table.note(beacon(1), now: later(1))?.needsVisit == true)
     _ = table.note(beacon(1, visit: "{}"), now: later(2))
     #expect(states(&table) == ["here"])
+  }
+
+  @Test("an address has a path without its query, and a host only if it is of the web")
+  func addresses() {
+    #expect(BeaconVisit.path("https://shop.example/a/b?token=1#/c") == "/a/b")
+    #expect(BeaconVisit.path("https://shop.example") == "/")
+    #expect(BeaconVisit.path("https://shop.example#/cart") == "/#/cart")
+    #expect(BeaconVisit.path("javascript:alert(1)") == "javascript:alert(1)")
+    #expect(BeaconVisit.host("HTTPS://user:secret@Search.example:84/q?x") == "search.example:84")
+    #expect(BeaconVisit.host("javascript://search.example/") == "")
+    #expect(BeaconVisit.host("data:text/html,<b>") == "" && BeaconVisit.host("") == "")
   }
 
   @Test("the region of a language, if there is one")

@@ -278,6 +278,8 @@ enum MemberTexts {
     opened_at | When it was opened. |
     opens_at | The next opening. | null
     operator | The operator. | Mika Sato
+    operator_id | The operator who has the conversation; null: none. |
+    operator_name | The operator's name; empty: none. | Mika Sato
     operators | A row for each operator. |
     operators_available | Whether an operator is available. | true
     options | The choices of a field. | Bikes
@@ -355,6 +357,7 @@ enum MemberTexts {
     slow_ms | How long its socket has taken nothing, in ms. | null
     snippet | The text around the words found. | … the hose fits a long-tail frame …
     sound | Plays a sound for new messages. | true
+    source | The campaign, or the host of the referrer; empty: neither is known. | search.example
     state | The state. |
     status | The state. | waiting
     sync_error | Why the menu could not be sent to the channel. | null
@@ -397,6 +400,7 @@ enum MemberTexts {
     wait_p50_ms | The median time in the queue, in ms. | 21000
     wait_p90_ms | Nine of ten waited less, in ms. | 64000
     waiting_count | Conversations in the queue. |
+    waits_since | Since when the conversation waits; null: it does not. | null
     watching | Operators see who is on the site. |
     webhook | The webhook. |
     webhooks | The webhooks. |
@@ -440,6 +444,8 @@ enum MemberTexts {
     ListedRatings.ratings | The ratings. |
     Settings.name | The name. | Tidewater Cycles
     Settings.title | The first line. | Hello
+    PresentVisitor.path | The path of the page, without its query. | /brakes/hose-kits
+    PresentVisitorWithTrail.path | The path of the page, without its query. | /brakes/hose-kits
     PresentVisitor.page | The address without its query. | https://www.example.com/cart
     PresentVisitorWithTrail.page | The address without its query. | https://www.example.com/cart
     BeaconAnswer.sender | The name above the message. | Mika

@@ -47,8 +47,24 @@ extension Schema {
 
   static let presentVisitors = object([
     "visitors": array(of: WatchRoutes.visitor.schema.named("PresentVisitor")),
-    "total": count, "enabled": bool, "now": time,
+    "total": count.described("Visitors that match the filters."),
+    "on_site": count.described("Visitors on the site."),
+    "is_full": bool.described(
+      "Whether there may be more: a gateway keeps a limited number of each workspace, without "
+        + "those of which it got nothing for the longest time."), "enabled": bool, "now": time,
+    "counts": object([
+      "states": counted, "paths": counted, "sources": counted, "countries": counted,
+      "visits": counted,
+    ]).described(
+      "How many visitors each value of a filter would leave, the most frequent first. The filter "
+        + "itself does not count, the others do."),
   ]).named("PresentVisitors")
+  private static let counted = array(
+    of: object([
+      "value": text.described("As the filter takes it; empty: not known."),
+      "count": count.described("Visitors."),
+    ])
+  ).described("By value.")
   static let presentVisitor = object([
     "visitor": WatchRoutes.visitorWithTrail.schema.named("PresentVisitorWithTrail")
   ]).named("PresentVisitorAnswer")

@@ -12,6 +12,8 @@ enum BeaconLimits {
   static let trail = 20
   /// Bytes of an address, a title, a referrer or a campaign; longer texts are cut.
   static let textBytes = 300
+  /// Of the code of a country (ISO 3166-1).
+  static let countryBytes = 2
   static let visitsMax: Int64 = 1_000_000
   /// A visit began at most so long ago.
   static let secondsMax: Int64 = 7 * 86_400
@@ -94,6 +96,8 @@ struct BeaconVisit {
       json.appendMember("visits", visits)
       json.appendMember("referrer", referrer)
       json.appendMember("campaign", campaign)
+      json.appendMember("path", BeaconVisit.path(steps.last?.page ?? ""))
+      json.appendMember("source", campaign.isEmpty ? BeaconVisit.host(referrer) : campaign)
       if let country { json.appendMember("country", country) }
       json.appendMember("language", String(language.prefix { !",;".contains($0) }.prefix(35)))
       json.appendMember("user_agent", agent)
@@ -105,6 +109,29 @@ struct BeaconVisit {
         }
       }
     }
+  }
+
+  /// The path of an address, without its query; the whole text if it is no http(s) address.
+  static func path(_ address: String) -> String {
+    guard let rest = afterScheme(address) else { return address }
+    let path = rest.drop { !"/?#".contains($0) }
+    let kept = path.prefix { $0 != "?" }
+    return kept.hasPrefix("/") ? String(kept) : "/" + kept
+  }
+
+  /// The host of an http(s) address with its port; empty for any other text.
+  static func host(_ address: String) -> String {
+    guard let authority = afterScheme(address)?.prefix(while: { !"/?#".contains($0) }) else {
+      return ""
+    }
+    return authority.split(separator: "@").last?.lowercased() ?? ""
+  }
+
+  private static func afterScheme(_ address: String) -> Substring? {
+    for scheme in ["https://", "http://"] where address.lowercased().hasPrefix(scheme) {
+      return address.dropFirst(scheme.count)
+    }
+    return nil
   }
 
   /// The region of the first language with one (RFC 9110 §12.5.4, RFC 5646 §2.2.4): `CH` for
@@ -126,14 +153,28 @@ struct BeaconVisit {
 }
 
 extension JSONObject {
+  /// Without controls, of text and of its direction (UAX #9 §2): a page must not make its line in
+  /// the operators' list read as another address.
   fileprivate func shortText(_ name: String) throws(Problem) -> String {
-    cut(
-      try string(name, bytesMax: BeaconLimits.bytes) ?? "", bytesMax: BeaconLimits.textBytes)
+    let text = try string(name, bytesMax: BeaconLimits.bytes) ?? ""
+    return cut(text.withoutControls, bytesMax: BeaconLimits.textBytes)
   }
 
   /// The time before the seconds of a member; now if it is missing.
   fileprivate func age(_ name: String, _ now: WallTime) throws(Problem) -> WallTime {
     now.advanced(bySeconds: -(try int(name, in: 0...BeaconLimits.secondsMax) ?? 0))
+  }
+}
+
+extension String {
+  fileprivate var withoutControls: String {
+    let isPlain = utf8.allSatisfy { !$0.isASCIIControl && $0 < 0x80 }
+    guard !isPlain else { return self }
+    return String(
+      String.UnicodeScalarView(
+        unicodeScalars.filter {
+          $0.properties.generalCategory != .control && !$0.properties.isBidiControl
+        }))
   }
 }
 
@@ -146,7 +187,7 @@ extension APIRequest {
   /// The visitor's country, as the trusted proxy has sent it in the header that the gateway's
   /// setting `country_header` names.
   var country: String? {
-    guard let text = trustedCountry, text.utf8.count == 2,
+    guard let text = trustedCountry, text.utf8.count == BeaconLimits.countryBytes,
       text.utf8.allSatisfy({ $0.isASCIILetter })
     else { return nil }
     let code = text.uppercased()

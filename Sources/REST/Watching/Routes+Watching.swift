@@ -8,9 +8,7 @@ extension API {
       "GET", "\(admin)/live-chat/visitors",
       .member(.agent, .visitorsRead, WatchRoutes.listVisitors),
       "List who is on the site now",
-      query: [
-        QueryParameter(name: "q", schema: .search(0)), .limit(WatchRoutes.listMax),
-      ], response: .presentVisitors, isExpensive: true),
+      query: WatchRoutes.listQuery, response: .presentVisitors, isExpensive: true),
     Route(
       "GET", "\(admin)/live-chat/visitors/{id}",
       .member(.agent, .visitorsRead, WatchRoutes.showVisitor),

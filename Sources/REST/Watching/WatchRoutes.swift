@@ -86,8 +86,10 @@ struct WatchRoutes: RouteGroup {
     ("id", .id), ("visitor_id", .optional(.id)), ("name", .text), ("state", .word(states)),
     ("page", .text), ("title", .text), ("page_at", .time), ("began_at", .time), ("pages", .int),
     ("visits", .int), ("referrer", .text), ("campaign", .text), ("country", .optional(.text)),
-    ("language", .text), ("user_agent", .text), ("session", .optional(.id)),
-    ("status", .optional(.word(["waiting", "active"]))),
+    ("language", .text), ("user_agent", .text), ("path", .text), ("source", .text),
+    ("session", .optional(.id)), ("status", .optional(.word(["waiting", "active"]))),
+    ("operator_id", .optional(.id)), ("operator_name", .text),
+    ("waits_since", .optional(.time)),
   ]
   static let states = ["here", "away"]
   static let visitor = RowShape(members)
@@ -102,25 +104,57 @@ struct WatchRoutes: RouteGroup {
   static let listMax = 500
 
   func listVisitors(_ call: Call) async throws(Problem) -> APIResponse {
-    let query = try QueryString(call.request.query)
-    let limit = Int(
-      try query.int("limit", in: 1...Int64(WatchRoutes.listMax)) ?? Int64(WatchRoutes.listMax))
-    if let words = query["q"], words.utf8.count > APILimits.searchBytes {
-      throw .invalid("The parameter “q” has more than \(APILimits.searchBytes) bytes.")
-    }
     let rows = try await api.expensiveDatabase.rows(
-      WatchedVisitor.list(of: call.workspace, words: query["q"], limit: limit))
+      WatchedVisitor.list(
+        of: call.workspace, try choice(call.request.query, now: call.request.now)))
     let settings = try await api.settings(of: call.workspace, now: call.request.now).settings
+    let width = WatchRoutes.visitor.count
+    // Without a visitor there is one row, of the counts.
+    let shown = rows.isNull(0, 0) ? 0 : rows.count
     return .json(
       [UInt8].object { json in
-        json.appendArray("visitors", 0..<rows.count) {
+        json.appendArray("visitors", 0..<shown) {
           WatchRoutes.visitor.append(rows, $0, to: &$1)
         }
-        json.appendMember(
-          "total", rows.isEmpty ? 0 : rows.int(0, WatchRoutes.visitor.count) ?? 0)
+        json.appendMember("total", rows.int(0, width) ?? 0)
+        let onSite = rows.int(0, width + 1) ?? 0
+        json.appendMember("on_site", onSite)
+        json.appendMember("is_full", onSite >= Int64(WatchTable.Limits().fullWorkspace))
+        json.appendMember("counts", json: rows.bytes(0, width + 2) ?? Array("{}".utf8))
         json.appendMember("enabled", settings.watching.isEnabled)
         json.appendMember("now", call.request.now)
       })
+  }
+
+  /// Parameters of the list; each filter is optional.
+  static let listQuery: [QueryParameter] = [
+    QueryParameter(name: "q", schema: .search(0)),
+    QueryParameter(name: "state", schema: .word(WatchedVisitor.Choice.states)),
+    QueryParameter(name: "path", schema: .line(0...BeaconLimits.textBytes)),
+    QueryParameter(name: "source", schema: .line(0...BeaconLimits.textBytes)),
+    QueryParameter(name: "country", schema: .line(0...BeaconLimits.countryBytes)),
+    QueryParameter(name: "visit", schema: .word(WatchedVisitor.Choice.visits)),
+    QueryParameter(name: "seconds_min", schema: .int(0...BeaconLimits.secondsMax)),
+    QueryParameter(name: "sort", schema: .word(WatchedVisitor.Choice.sorts)), .limit(listMax),
+  ]
+
+  private func choice(
+    _ text: String, now: WallTime
+  ) throws(Problem) -> WatchedVisitor.Choice {
+    let query = try QueryString(text)
+    let most = Int64(WatchRoutes.listMax)
+    return WatchedVisitor.Choice(
+      words: try query.search("q"),
+      state: try query.word("state", of: WatchedVisitor.Choice.states),
+      path: try query.exact("path", bytesMax: BeaconLimits.textBytes),
+      source: try query.exact("source", bytesMax: BeaconLimits.textBytes),
+      country: try query.exact("country", bytesMax: BeaconLimits.countryBytes),
+      visit: try query.word("visit", of: WatchedVisitor.Choice.visits),
+      beganBefore: try query.int("seconds_min", in: 0...BeaconLimits.secondsMax).map {
+        now.advanced(bySeconds: -$0)
+      },
+      sort: try query.word("sort", of: WatchedVisitor.Choice.sorts),
+      limit: Int(try query.int("limit", in: 1...most) ?? most))
   }
 
   func showVisitor(_ call: Call) async throws(Problem) -> APIResponse {
@@ -203,6 +237,26 @@ struct WatchRoutes: RouteGroup {
     try await api.database.run(
       WatchedVisitor.link(call.id, to: visitor, in: call.workspace))
     try await api.database.run(AuditLog.noteConversation(session, by: call.actor))
+  }
+}
+
+extension QueryString {
+  /// One of these words; nil if it is missing.
+  fileprivate func word(_ name: String, of words: [String]) throws(Problem) -> String? {
+    guard let text = formatted(name) else { return nil }
+    guard words.contains(text) else {
+      throw .invalidParameter(name, words.joined(separator: ", "))
+    }
+    return text
+  }
+
+  /// A text that visitors have, also the empty one; nil if it is missing.
+  fileprivate func exact(_ name: String, bytesMax: Int) throws(Problem) -> String? {
+    let text = formatted(name)
+    guard (text?.utf8.count ?? 0) <= bytesMax else {
+      throw .invalidParameter(name, "a text of at most \(bytesMax) bytes")
+    }
+    return text
   }
 }
 

@@ -2,7 +2,8 @@
 /// database. A beacon changes memory only; `takeChanges` returns what PostgreSQL does not have yet.
 ///
 /// Bounds: `visitorsMax` browsers and `ofWorkspaceMax` of one workspace, the oldest leave first;
-/// `tabsMax` tabs of one browser; `pendingBytesMax` bytes that wait for PostgreSQL.
+/// `tabsMax` tabs of one browser; `pendingBytesMax` bytes and `departedMax` removals that wait for
+/// PostgreSQL.
 import Directory
 import Primitives
 
@@ -11,9 +12,15 @@ struct WatchTable: Sendable {
     var visitorsMax = 30_000
     var ofWorkspaceMax = 15_000
     var pendingBytesMax = 16_777_216
+    /// Browsers that have left and whose rows PostgreSQL has still to remove. More of them while it
+    /// is away are forgotten; then all rows are written anew.
+    var departedMax = 30_000
     /// Beacons of one browser at once, and the milliseconds until it may send one more.
     var burst = 20
     var refillMilliseconds: Int64 = 1_000
+
+    /// A full workspace has at least so many: the oldest sixteenth leaves at once.
+    var fullWorkspace: Int { ofWorkspaceMax - ofWorkspaceMax / 16 }
   }
 
   static let tabsMax = 8
@@ -83,6 +90,10 @@ struct WatchTable: Sendable {
   private var entries: [Key: Entry] = [:]
   private var ofWorkspace: [Identifier: Int] = [:]
   private var dirty: Set<Key> = []
+  /// Browsers that have left, whose rows PostgreSQL still has.
+  private var departed: Set<Key> = []
+  /// PostgreSQL has rows that nobody here remembers: all of this gateway must be removed.
+  private(set) var mustRemoveAll = false
   private var pendingBytes = 0
 
   init(_ limits: Limits = Limits()) { self.limits = limits }
@@ -107,6 +118,8 @@ struct WatchTable: Sendable {
       entries[key] = Entry(
         secretHash: beacon.secretHash, seenAt: now, tokens: limits.burst, refilledAt: now)
       ofWorkspace[key.workspace, default: 0] += 1
+      // Back before its row was removed.
+      if departed.remove(key) != nil { keepRow(key) }
     }
     guard takeToken(key, now) else { return nil }
     entries[key]?.seenAt = now
@@ -186,6 +199,8 @@ struct WatchTable: Sendable {
 
   /// PostgreSQL has lost the rows: browsers are asked for their visits.
   mutating func forgetStored() {
+    mustRemoveAll = false
+    departed = []
     for key in entries.keys where entries[key]?.pending == nil {
       if entries[key]?.isStored == true { storedCount -= 1 }
       entries[key]?.isStored = false
@@ -223,12 +238,26 @@ struct WatchTable: Sendable {
     pendingBytes -= entry.pending?.count ?? 0
     let left = (ofWorkspace[key.workspace] ?? 1) - 1
     ofWorkspace[key.workspace] = left > 0 ? left : nil
+    dirty.remove(key)
     if entry.isStored {
       storedCount -= 1
-      dirty.insert(key)
-    } else {
-      dirty.remove(key)
+      depart(key)
     }
+  }
+
+  private mutating func depart(_ key: Key) {
+    guard departed.count < limits.departedMax else {
+      departed = []
+      mustRemoveAll = true
+      return
+    }
+    departed.insert(key)
+  }
+
+  private mutating func keepRow(_ key: Key) {
+    guard entries[key]?.isStored == false else { return }
+    entries[key]?.isStored = true
+    storedCount += 1
   }
 
   /// Removes browsers that have left, or of which nothing came for too long.
@@ -252,14 +281,13 @@ struct WatchTable: Sendable {
   /// with `giveBack`.
   mutating func takeChanges(limit: Int) -> [WatchedVisitor.Change] {
     var changes: [WatchedVisitor.Change] = []
+    while changes.count < limit, let key = departed.popFirst() {
+      changes.append(
+        WatchedVisitor.Change(
+          workspace: key.workspace, watcher: key.watcher, secretHash: [], state: nil, visit: nil))
+    }
     while changes.count < limit, let key = dirty.popFirst() {
-      guard let entry = entries[key] else {
-        changes.append(
-          WatchedVisitor.Change(
-            workspace: key.workspace, watcher: key.watcher, secretHash: [], state: nil, visit: nil))
-        continue
-      }
-      guard entry.pending != nil || entry.isStored else { continue }
+      guard let entry = entries[key], entry.pending != nil || entry.isStored else { continue }
       changes.append(
         WatchedVisitor.Change(
           workspace: key.workspace, watcher: key.watcher, secretHash: entry.secretHash,
@@ -275,10 +303,13 @@ struct WatchTable: Sendable {
   mutating func giveBack(_ changes: [WatchedVisitor.Change]) {
     for change in changes {
       let key = Key(workspace: change.workspace, watcher: change.watcher)
-      dirty.insert(key)
-      guard let visit = change.visit, let entry = entries[key], entry.pending == nil else {
+      guard let entry = entries[key] else {
+        depart(key)
         continue
       }
+      if change.state == nil { keepRow(key) }
+      dirty.insert(key)
+      guard let visit = change.visit, entry.pending == nil else { continue }
       pendingBytes += visit.count
       entries[key]?.pending = visit
     }

@@ -136,6 +136,10 @@ public final class WatchedVisitors: Sendable {
   }
 
   private func storeChanges(_ gateway: Identifier) async throws(QueryFailure) {
+    if table.withLock({ $0.mustRemoveAll }) {
+      try await database.run(WatchedVisitor.removeAll(of: gateway))
+      table.withLock { $0.forgetStored() }
+    }
     while true {
       let changes = table.withLock { $0.takeChanges(limit: WatchedVisitors.changesMax) }
       guard !changes.isEmpty else { return }

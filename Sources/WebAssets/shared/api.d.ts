@@ -689,15 +689,29 @@ interface PresentVisitor {
   country: string | null;
   language: string;
   user_agent: string;
+  /** Of the page, without its query. */
+  path: string;
+  /** The campaign or the host of the referrer; empty: neither is known. */
+  source: string;
   session: string | null;
   status: string | null;
+  operator_id: string | null;
+  operator_name: string;
+  waits_since: string | null;
   /** Of one visitor only. */
   trail?: { page: string; title: string; at: string }[];
 }
 
+type PresentVisitorCounts = Record<
+  'states' | 'paths' | 'sources' | 'countries' | 'visits', { value: string; count: number }[]>;
+
 interface PresentVisitors {
   visitors: PresentVisitor[];
+  /** That match the filters. */
   total: number;
+  on_site: number;
+  is_full: boolean;
+  counts: PresentVisitorCounts;
   enabled: boolean;
   now: string;
 }
@@ -764,6 +778,7 @@ interface Rest {
   get(path: 'intents', query?: Query): Promise<ListPage<'intents'>>;
   get(path: 'macros', query?: Query): Promise<ListPage<'macros'>>;
   get(path: 'live-chat/visitors', query: Query): Promise<PresentVisitors>;
+  get(path: 'live-chat/conversations', query: Query): Promise<{ conversations: ConversationRow[] }>;
   get(path: `live-chat/visitors/${string}`): Promise<{ visitor: PresentVisitor }>;
   get(path: 'proactive-messages', query?: Query): Promise<ListPage<'proactive_messages'>>;
   get(path: 'rich-menus', query?: Query): Promise<ListPage<'rich_menus'>>;

@@ -1,11 +1,16 @@
 // One visitor of this moment: the trail, what is known, and the first words of a conversation.
 
 import { el, icon } from '../../shared/dom.js';
+import { face } from '../../shared/thread.js';
+import { dayOf } from '../inbox/row.js';
 import { sentence } from '../shell/rest.js';
 import { facts } from '../visitor/facts.js';
-import { nameOf, pathOf, since, sourceOf, visitOf } from './words.js';
+import { stars } from '../visitor/stars.js';
+import { nameOf, pathOf, regionOf, since, sourceOf, span, visitOf } from './words.js';
 
 const BODY_MAX = 2000; // characters
+const EARLIER = 5;
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
 export class VisitorDetail {
   #context;
@@ -14,12 +19,16 @@ export class VisitorDetail {
   /** What was last drawn. */
   #sign = '';
   #place = el('div.vis-facts');
+  #past = el('section');
   #trouble = el('p.error', { role: 'alert', hidden: true });
   #text = el('textarea.input', { rows: 3, maxlength: BODY_MAX, dir: 'auto',
     'aria-label': 'First message', placeholder: 'Can I help you?' });
   #send = el('button.button.primary', { type: 'submit' }, icon('chat', 'small'),
     'Start a conversation');
   #form;
+  #face = el('span.vis-face');
+  #name = el('h2', { tabindex: -1, dir: 'auto' });
+  #now = el('p.meta', { dir: 'auto' });
   #open = el('a.button.primary', { hidden: true }, icon('chat', 'small'), 'Open the conversation');
 
   /**
@@ -35,12 +44,12 @@ export class VisitorDetail {
       el('p.hint', {}, 'It appears beside the chat button with the page’s next heartbeat, within '
         + '10 seconds on a quiet site and 3 minutes on a busy one.'),
       this.#send);
-    this.root = el('aside.vis-detail', { 'aria-label': 'Visitor', hidden: true,
-      keydown: (event) => { if (event.key === 'Escape') location.hash = '#/visitors'; } },
+    this.root = el('aside.vis-detail', { 'aria-label': 'Visitor', hidden: true },
       el('header', {},
-        el('h2', { tabindex: -1, dir: 'auto' }),
+        this.#face,
+        el('div', {}, this.#name, this.#now),
         el('a.icon-button', { href: '#/visitors', 'aria-label': 'Close' }, icon('x'))),
-      this.#open, this.#form, this.#place);
+      el('div.vis-act', {}, this.#open, this.#form), this.#place);
   }
 
   /** A message that is not sent yet. */
@@ -56,8 +65,13 @@ export class VisitorDetail {
     this.#text.value = '';
     this.#trouble.hidden = true;
     this.#place.replaceChildren();
-    this.#title('');
+    this.#face.replaceChildren();
+    this.#now.replaceChildren();
+    this.#name.textContent = '';
+    this.#form.hidden = this.#open.hidden = true;
     this.#read();
+    // on a narrow screen the visitor covers the list
+    if (matchMedia('(max-width: 1179px)').matches) this.#name.focus();
   }
 
   /**
@@ -68,8 +82,12 @@ export class VisitorDetail {
   follow(all, isWhole) {
     if (!this.#id) return;
     const one = all.find(({ id }) => id === this.#id);
-    if (one && JSON.stringify(one) !== this.#sign) this.#read();
-    if (!one && isWhole && this.#sign) this.#gone('This visitor has left the site.');
+    if (one) {
+      if (JSON.stringify(one) !== this.#sign) this.#read();
+      return;
+    }
+    if (!this.#sign) return; // has left, or is not read yet
+    if (isWhole) this.#gone('This visitor has left the site.'); else this.#read();
   }
 
   /** @param {string} words */
@@ -77,12 +95,6 @@ export class VisitorDetail {
     this.#sign = '';
     this.#form.hidden = true;
     this.#place.replaceChildren(el('p.hint', { role: 'status' }, words));
-  }
-
-  /** @param {string} words */
-  #title(words) {
-    const title = this.root.querySelector('h2');
-    if (title) title.textContent = words;
   }
 
   async #read() {
@@ -100,30 +112,83 @@ export class VisitorDetail {
 
   /** @param {PresentVisitor} one */
   #draw(one) {
-    const { trail = [], session } = one;
-    this.#title(nameOf(one));
+    const { trail = [], session, page_at: at } = one;
+    const name = nameOf(one);
+    this.#face.replaceChildren(face({ kind: 'visitor', id: one.id, name }, '.avatar-lg'));
+    this.#name.textContent = name;
+    this.#now.replaceChildren('On ', el('span', { dir: 'ltr' }, one.path), ' for ', this.#since(at));
     this.#open.hidden = !session;
     this.#open.href = `#${session}`;
     this.#form.hidden = !!session;
-    const steps = [...trail].reverse().map(({ page, title, at }, number) => el(
-      'li', number ? {} : { 'aria-current': 'page' },
-      el('span', {}, el('b', { dir: 'auto' }, title || pathOf(page)),
-        el('span.meta', { dir: 'ltr' }, pathOf(page))),
-      el('time.meta.num', { datetime: at, 'data-since': at }, since(at, this.#ahead()))));
+    const hidden = one.pages - trail.length;
     /** @type {[string, string][]} */
     const pairs = [
-      ['Came from', sourceOf(one)], ['Visit', visitOf(one)], ['Pages', String(one.pages)],
-      ['Country', country(one.country)],
+      ['Came from', sourceOf(one)], ['Visit', visitOf(one)], ['Country', regionOf(one.country)],
       ...facts({ locale: one.language, user_agent: one.user_agent }).map(
-        ([name, value]) => /** @type {[string, string]} */ ([name, value])),
+        ([title, value]) => /** @type {[string, string]} */ ([title, value])),
     ];
     this.#place.replaceChildren(
-      el('h3', {}, 'Pages, the newest first'),
-      el('ol.vis-trail', {}, ...steps),
-      el('h3', {}, 'Visit'),
-      el('dl.facts', {}, ...pairs.filter(([, value]) => value).flatMap(
-        ([name, value]) => [el('dt', {}, name), el('dd', { dir: 'auto' }, value)])),
+      el('section', {},
+        el('h3', {}, 'Pages, the newest first', el('span.num', {}, `${one.pages} in `,
+          this.#since(one.began_at))),
+        el('ol.vis-trail', {}, ...trail.map((step, number) => (
+          this.#step(step, trail[number + 1]?.at)
+        )).reverse(), hidden > 0 && el('li.meta', {}, `${hidden} earlier`))),
+      el('section', {},
+        el('h3', {}, 'About this visitor'),
+        el('dl.facts', {}, ...pairs.filter(([, value]) => value).flatMap(
+          ([title, value]) => [el('dt', {}, title), el('dd', { dir: 'auto' }, value)]))),
+      this.#past,
     );
+    this.#readPast(one.visitor_id, session);
+  }
+
+  /**
+   * A page of the trail, with its time and how long the visitor looked at it.
+   * @param {{page: string, title: string, at: string}} step
+   * @param {string=} until the next page; none: the visitor looks at it now
+   */
+  #step({ page, title, at }, until) {
+    return el('li', { 'aria-current': !until && 'page' },
+      el('span', {}, el('b', { dir: 'auto' }, title || pathOf(page)),
+        el('span.meta', { dir: 'ltr' }, pathOf(page))),
+      el('span.vis-when.num', {}, el('time', { datetime: at }, clock.format(new Date(at))),
+        el('span.meta', {}, until ? span(Date.parse(until) - Date.parse(at)) : this.#since(at),
+          !until && ' so far')));
+  }
+
+  /**
+   * The time since then, which the page renews.
+   * @param {string} at
+   */
+  #since(at) {
+    return el('time.num', { datetime: at, 'data-since': at }, since(at, this.#ahead()));
+  }
+
+  /**
+   * The visitor's earlier conversations.
+   * @param {string?} visitor
+   * @param {string?} open the conversation that the button opens
+   */
+  async #readPast(visitor, open) {
+    if (!visitor) return this.#past.replaceChildren();
+    const id = this.#id;
+    try {
+      const { conversations: all } = await this.#context.rest.get('live-chat/conversations', {
+        visitor, status: 'all', limit: EARLIER + 1,
+      });
+      const earlier = all.filter((row) => row.id !== open).slice(0, EARLIER);
+      if (id !== this.#id) return;
+      this.#past.replaceChildren(...earlier.length ? [el('h3', {}, 'Earlier conversations'),
+        el('ol.past', {}, ...earlier.map((row) => el('li', {},
+          el('a.truncate', { href: `#${row.id}`, dir: 'auto' },
+            row.title || row.last_message?.preview || 'No messages'),
+          !!row.rating && stars(row.rating),
+          el('span.meta', {}, [dayOf(row.created_at), row.assignee?.name].filter(Boolean).join(', '))
+        )))] : []);
+    } catch (error) {
+      if (id === this.#id) this.#past.replaceChildren(el('p.hint', {}, sentence(error)));
+    }
   }
 
   async #start() {
@@ -143,12 +208,4 @@ export class VisitorDetail {
     }
     this.#send.disabled = false;
   }
-}
-
-/** @param {string?} code */
-function country(code) {
-  if (!code) return '';
-  try {
-    return new Intl.DisplayNames(undefined, { type: 'region' }).of(code) ?? code;
-  } catch { return code; }
 }

@@ -3,22 +3,19 @@
 
 import { el, icon, reconcile } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
-import { targetOf } from '../shell/element.js';
+import { focusOn, targetOf } from '../shell/element.js';
 import { statusOf } from '../shell/api.js';
 import { sentence } from '../shell/rest.js';
 import { VisitorDetail } from './detail.js';
-import { nameOf, pathOf, since, sourceOf, stateOf, visitOf } from './words.js';
+import { Narrowing } from './narrowing.js';
+import { nameOf, regionOf, since, sourceOf, visitOf } from './words.js';
 
 const EVERY = 4000; // ms between two readings
+const TYPING = 300; // ms after the last key before the search reads
 const SECOND = 1000;
 const BASE = '#/visitors';
-/** @type {[value: string, words: string, isIn: (one: PresentVisitor) => boolean][]} */
-const STATES = [
-  ['all', 'Everyone', () => true],
-  ['browsing', 'Browsing', ({ state, session }) => state === 'here' && !session],
-  ['chatting', 'In a conversation', ({ session }) => !!session],
-  ['away', 'Away', ({ state }) => state === 'away'],
-];
+const SOON = 120; // s of waiting, as in the inbox
+const URGENT = 300;
 
 /**
  * @param {import('../shell/pages.js').PageContext} context
@@ -38,29 +35,38 @@ class VisitorsPage {
     'aria-label': 'Visitors on the site' }));
   /** For the eye: each row says the same in words. */
   #head = el('div.vis-head', { 'aria-hidden': 'true', hidden: true },
-    el('span', {}, 'Visitor'), el('span', {}, 'Looking at'), el('span', {}, 'State'),
-    el('span.vis-time', {}, 'On page'), el('span.vis-source', {}, 'Came from'));
+    ...['Visitor', 'Is looking at', 'State', 'On page', 'Pages', 'Came from', 'Visit'].map(
+      (words, at) => el(`span.vis-c${at}`, {}, words)));
   #empty = el('div.empty', { hidden: true });
   #trouble = el('p.trouble-line', { role: 'alert', hidden: true });
   #more = el('p.meta.vis-more', { hidden: true });
-  #tabs;
-  #state = 'all';
+  #heard = el('span.meta');
+  #narrowing = new Narrowing(() => {
+    this.#order = []; // the operator has asked for another one
+    this.#read();
+  });
+  #detail;
   #chosen = '';
   /** @type {PresentVisitors?} */
   #known = null;
+  /** The rows as they stand, so that they keep their places under the pointer and the focus. */
+  #order = /** @type {string[]} */ ([]);
   /** The gateway's clock before ours, in ms. */
   #ahead = 0;
+  #readAt = 0;
   #reading = 0;
   #ticking = 0;
+  #typing = 0;
   #turn = 0;
 
   /** @param {import('../shell/pages.js').PageContext} context */
   constructor(context) {
     this.#context = context;
     this.#detail = new VisitorDetail(context, () => this.#ahead);
-    this.#tabs = STATES.map(([value]) => el('button', { type: 'button', 'aria-pressed': 'false',
-      click: () => { this.#state = value; this.#draw(); } }));
-    this.#search.oninput = () => this.#read();
+    this.#search.oninput = () => {
+      clearTimeout(this.#typing);
+      this.#typing = setTimeout(() => this.#read(), TYPING);
+    };
     this.#list.addEventListener('keydown', (event) => this.#step(event));
     this.root = el('div.vis', {},
       el('main.vis-main', { 'aria-label': 'Visitors' },
@@ -70,18 +76,25 @@ class VisitorsPage {
             ' on your site now'),
           el('span.grow'),
           this.#search,
-          el('a.button', { href: '#/settings/proactive' }, icon('bolt', 'small'),
-            'Proactive messages')),
-        el('div.segments.vis-tabs', { role: 'group', 'aria-label': 'State' }, ...this.#tabs),
+          el('a.button', { href: '#/settings/proactive', 'aria-label': 'Proactive messages' },
+            icon('bolt', 'small'), el('span.word', {}, 'Proactive messages'))),
+        this.#narrowing.tabs,
+        this.#narrowing.filters,
         this.#trouble,
-        el('div.vis-scroll', {}, this.#head, this.#list, this.#more, this.#empty)),
+        el('div.vis-scroll', {}, this.#head, this.#list, this.#more, this.#empty),
+        el('footer.vis-foot', {}, el('span.dot'), this.#heard, el('span.grow'),
+          el('span.meta', {}, 'Rows keep their places while you point at them.'))),
       this.#detail.root);
+    this.root.addEventListener('keydown', (event) => {
+      // in the search it empties the field
+      if (event.key === 'Escape' && this.#chosen && targetOf(event) !== this.#search) {
+        location.hash = BASE;
+      }
+    });
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden && this.#isShown) this.#read();
     });
   }
-
-  #detail;
 
   get unsaved() { return this.#detail.unsaved; }
 
@@ -89,6 +102,7 @@ class VisitorsPage {
 
   /** @param {string[]} path */
   show([id = '']) {
+    const left = this.#chosen;
     this.#chosen = id;
     this.root.classList.toggle('chosen', !!id);
     this.#detail.show(id);
@@ -96,6 +110,8 @@ class VisitorsPage {
     this.#read();
     clearInterval(this.#ticking);
     this.#ticking = setInterval(() => this.#tick(), SECOND);
+    // the focus returns to the row whose visitor was shown
+    if (left && !id) focusOn(this.#list.querySelector(`a[href$="${CSS.escape(left)}"]`));
   }
 
   async #read() {
@@ -103,13 +119,18 @@ class VisitorsPage {
     const turn = ++this.#turn;
     const words = this.#search.value.trim();
     try {
-      const known = await this.#context.rest.get('live-chat/visitors', { q: words || null });
+      const known = await this.#context.rest.get('live-chat/visitors', {
+        q: words || null, ...this.#narrowing.query,
+      });
       if (turn !== this.#turn) return;
       this.#known = known;
+      this.#readAt = Date.now();
       this.#ahead = Date.parse(known.now) - Date.now();
       this.#trouble.hidden = true;
       this.#draw();
-      this.#detail.follow(known.visitors, !words && known.total <= known.visitors.length);
+      const isWhole = !words && !this.#narrowing.isNarrow
+        && known.total <= known.visitors.length;
+      this.#detail.follow(known.visitors, isWhole);
     } catch (error) {
       if (turn !== this.#turn) return;
       this.#trouble.hidden = false;
@@ -124,35 +145,55 @@ class VisitorsPage {
   #draw() {
     const known = this.#known;
     if (!known) return;
-    const { visitors: all, total } = known;
-    this.#count.textContent = total.toLocaleString();
-    STATES.forEach(([value, words, isIn], at) => {
-      this.#tabs[at].setAttribute('aria-pressed', String(value === this.#state));
-      this.#tabs[at].replaceChildren(words, ' ', el('span.num', {}, `${all.filter(isIn).length}`));
-    });
-    const isIn = STATES.find(([value]) => value === this.#state)?.[2] ?? (() => true);
-    const shown = all.filter(isIn);
-    reconcile(this.#list, shown.map((one) => ({
-      ...one, key: one.id, isChosen: one.id === this.#chosen,
+    const { visitors: all, total, on_site: count, enabled, is_full: isFull } = known;
+    this.#count.textContent = count.toLocaleString();
+    this.#narrowing.draw(known);
+    this.#narrowing.tabs.hidden = this.#narrowing.filters.hidden = !enabled;
+    const me = this.#context.session().operator.id;
+    reconcile(this.#list, this.#inOrder(all).map((one) => ({
+      ...one, key: one.id, isChosen: one.id === this.#chosen, isMine: one.operator_id === me,
     })), (one) => row(one));
-    this.#more.hidden = total <= all.length;
-    this.#more.textContent = `The ${all.length} newest of ${total.toLocaleString()}. Search for others.`;
-    this.#empty.hidden = shown.length > 0;
-    this.#head.hidden = !shown.length;
-    if (!shown.length) this.#empty.replaceChildren(...this.#nobody(known));
+    this.#more.hidden = total <= all.length && !isFull;
+    this.#more.textContent = [
+      total > all.length && `The first ${all.length} of ${total.toLocaleString()}. Narrow the list `
+        + 'to find others.',
+      isFull && 'The site has more visitors than a gateway keeps. The ones missing were heard of '
+        + 'the longest ago.',
+    ].filter(Boolean).join(' ');
+    this.#empty.hidden = all.length > 0;
+    this.#head.hidden = !all.length;
+    if (!all.length) this.#empty.replaceChildren(...this.#nobody(known));
     this.#tick();
   }
 
+  /**
+   * Rows do not move while the pointer or the focus is among them: newcomers then stand below.
+   * @param {PresentVisitor[]} all in the order of the gateway
+   */
+  #inOrder(all) {
+    const isHeld = this.#list.matches(':hover, :focus-within');
+    const places = new Map(this.#order.map((id, at) => [id, at]));
+    const rows = isHeld
+      ? [...all].sort((one, other) => (
+        (places.get(one.id) ?? places.size) - (places.get(other.id) ?? places.size)
+      ))
+      : all;
+    this.#order = rows.map(({ id }) => id);
+    return rows;
+  }
+
   /** @param {PresentVisitors} known */
-  #nobody({ enabled, visitors: all }) {
+  #nobody({ enabled, on_site: count }) {
     if (!enabled) {
       return [icon('globe'), el('b', {}, 'You do not see who is on your site yet'),
         el('p', {}, 'Turn it on, and add data-watch to the snippet. Visitors then appear here within seconds.'),
         el('a.button.primary', { href: '#/settings/visitors' }, 'Set up')];
     }
-    if (all.length || this.#search.value) {
+    if (count) {
       return [icon('search'), el('b', {}, 'Nobody matches'),
-        el('p', {}, 'Change the state or the search.')];
+        el('p', {}, 'Change the state, the filters or the search.'),
+        ...this.#narrowing.isNarrow ? [el('button.button', { type: 'button',
+          click: () => this.#narrowing.clear() }, 'Show everyone')] : []];
     }
     return [icon('globe'), el('b', {}, 'Nobody is on your site now'),
       el('p', {}, 'Visitors appear here as soon as they open a page whose snippet has data-watch.'),
@@ -165,6 +206,14 @@ class VisitorsPage {
     for (const node of this.root.querySelectorAll('time[data-since]')) {
       const words = since(node.getAttribute('data-since') ?? '', this.#ahead);
       if (node.textContent !== words) node.textContent = words;
+      const seconds = (Date.now() + this.#ahead
+        - Date.parse(node.getAttribute('data-since') ?? '')) / SECOND;
+      const wait = node.closest('.wait');
+      const level = seconds >= URGENT ? 'urgent' : seconds >= SOON ? 'soon' : '';
+      if (wait && wait.getAttribute('data-level') !== level) wait.setAttribute('data-level', level);
+    }
+    if (this.#readAt) {
+      this.#heard.textContent = `Read ${Math.round((Date.now() - this.#readAt) / SECOND)} s ago`;
     }
   }
 
@@ -182,10 +231,9 @@ class VisitorsPage {
   }
 }
 
-/** @param {PresentVisitor & {isChosen: boolean}} one */
+/** @param {PresentVisitor & {isChosen: boolean, isMine: boolean}} one */
 function row(one) {
   const name = nameOf(one);
-  const where = pathOf(one.page);
   return el('li', {}, el(
     'a.vis-row',
     { href: `${BASE}/${one.id}`, 'aria-current': one.isChosen && 'true' },
@@ -193,15 +241,36 @@ function row(one) {
     el('span.vis-who', {},
       el('b', { dir: 'auto' }, name),
       el('span.meta', {},
-        one.country && el('span.cc', { title: 'Country, by proxy or language' }, one.country),
-        visitOf(one))),
+        one.country && el('span.cc', { 'aria-hidden': 'true' }, one.country),
+        one.country && el('span.place', {}, regionOf(one.country)))),
     el('span.vis-on', {},
-      el('span', { dir: 'auto' }, one.title || where),
-      el('span.meta', { dir: 'ltr' }, where)),
-    el('span.vis-state', { 'data-state': stateOf(one)[0] }, el('span.dot'), stateOf(one)[1]),
+      el('span', { dir: 'auto' }, one.title || one.path),
+      el('span.meta', { dir: 'ltr' }, one.path)),
+    stateOf(one),
     el('span.vis-time.num', {},
-      el('time', { 'data-since': one.page_at, title: 'On this page' }),
-      el('span.meta', {}, one.pages === 1 ? '1 page' : `${one.pages} pages`)),
-    el('span.vis-source.meta', { dir: 'auto' }, sourceOf(one)),
+      el('span', {}, el('time', { 'data-since': one.page_at }),
+        el('span.unit', {}, ' on page')),
+      el('span.meta', {}, el('time', { 'data-since': one.began_at }), ' on site')),
+    el('span.vis-pages.num', {}, `${one.pages}`,
+      el('span.unit', {}, one.pages === 1 ? ' page' : ' pages')),
+    el('span.vis-source', { dir: 'auto' }, sourceOf(one)),
+    el('span.vis-visit', {}, visitOf(one)),
   ));
+}
+
+/** @param {PresentVisitor & {isMine: boolean}} one */
+function stateOf(one) {
+  const { state, session, status, operator_id: id, operator_name: name, waits_since: at } = one;
+  if (status === 'waiting') {
+    return el('span.vis-state', { 'data-state': 'waiting' },
+      el('span.wait', {}, icon('clock'), 'Waits ', at && el('time', { 'data-since': at })));
+  }
+  if (session) {
+    return el('span.vis-state', { 'data-state': 'chatting' },
+      id ? face({ kind: 'operator', id, name }, '.avatar-sm') : el('span.dot'),
+      el('span.truncate', {}, el('span.sr-only', {}, 'In a conversation with '),
+        one.isMine ? 'You' : name || 'a bot'));
+  }
+  return el('span.vis-state', { 'data-state': state }, el('span.dot'),
+    state === 'here' ? 'Browsing' : 'Away');
 }

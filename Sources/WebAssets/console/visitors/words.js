@@ -17,33 +17,47 @@ export function pathOf(address) {
 }
 
 /** @param {PresentVisitor} one */
-export function sourceOf({ campaign, referrer }) {
-  if (campaign) return campaign;
-  try { return new URL(referrer).host; } catch { return referrer || 'Direct'; }
-}
+export const sourceOf = ({ source }) => source || 'Direct';
+
+const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
+/** @type {Record<string, string>} */
+const ENDINGS = { one: 'st', two: 'nd', few: 'rd', other: 'th' };
 
 /** @param {PresentVisitor} one */
-export const visitOf = ({ visits }) => visits > 1 ? `Returning, visit ${visits}` : 'New';
+export const visitOf = ({ visits }) => (
+  visits > 1 ? `${visits}${ENDINGS[ordinals.select(visits)]} visit` : 'New'
+);
+
+/** @param {number} count */
+export const pagesOf = (count) => count === 1 ? '1 page' : `${count} pages`;
 
 /**
- * @param {PresentVisitor} one
- * @returns {[state: string, words: string]}
+ * The country of a code.
+ * @param {string?} code
  */
-export function stateOf({ state, session, status }) {
-  if (session) return ['chatting', status === 'waiting' ? 'Waiting' : 'In a conversation'];
-  return state === 'here' ? ['here', 'Browsing'] : ['away', 'Away'];
+export function regionOf(code) {
+  if (!code) return '';
+  try {
+    return new Intl.DisplayNames(undefined, { type: 'region' }).of(code) ?? code;
+  } catch { return code; }
 }
 
 /**
- * The time since a moment of the gateway's clock, as 1:05 or 1:02:03.
- * @param {string} moment
- * @param {number} ahead how far the gateway's clock is before ours, in ms
+ * @param {number} milliseconds
+ * @returns {string} as 1:05 or 1:02:03
  */
-export function since(moment, ahead) {
-  const seconds = Math.max(0, Math.round((Date.now() + ahead - Date.parse(moment)) / 1000));
+export function span(milliseconds) {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
   /** @param {number} value */
   const two = (value) => String(value).padStart(2, '0');
   const hours = Math.floor(seconds / 3600);
   const minutes = Math.floor(seconds / 60) % 60;
   return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
 }
+
+/**
+ * The time since a moment of the gateway's clock.
+ * @param {string} moment
+ * @param {number} ahead how far the gateway's clock is before ours, in ms
+ */
+export const since = (moment, ahead) => span(Date.now() + ahead - Date.parse(moment));
