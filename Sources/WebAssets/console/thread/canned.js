@@ -114,9 +114,8 @@ export class Canned extends Autocomplete {
       (a, b) => a.place - b.place || (a.reply.shortcut < b.reply.shortcut ? -1 : 1)
     ).slice(0, SHOWN).map(({ reply }) => reply);
     this.show(found, ({ shortcut, title, macro }) => [
-      ...macro ? [icon('bolt', 'small')] : [],
       el('code', {}, '/', ...marked(shortcut, shortcut.toLowerCase().indexOf(query), query.length)),
-      el('span.truncate', { dir: 'auto' }, title),
+      el('span.truncate', { dir: 'auto' }, macro && icon('bolt', 'small'), title),
     ]);
     this.#preview.replaceChildren(...this.#selected());
   }
