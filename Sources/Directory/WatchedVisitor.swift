@@ -137,8 +137,10 @@ public enum WatchedVisitor {
     public var secretHash: [UInt8]
     /// As whom the browser goes on: the visitor, or one who was merged into the visitor.
     public var visitor: Identifier?
-    /// The visitor's open conversation.
+    /// The visitor's open conversation, and its operator.
     public var session: Identifier?
+    public var operatorID: Identifier?
+    public var operatorName: String
     /// A JSON object for the context of a conversation.
     public var context: [UInt8]
   }
@@ -153,13 +155,15 @@ public enum WatchedVisitor {
         SELECT c.secret_hash, b.id, s.id, jsonb_strip_nulls(jsonb_build_object(
             'page', c.visit -> 'page', 'title', c.visit -> 'title',
             'referrer', c.visit -> 'referrer', 'locale', c.visit -> 'language',
-            'user_agent', c.visit -> 'user_agent'))::text
+            'user_agent', c.visit -> 'user_agent'))::text,
+          s.assigned_operator_id, coalesce(s.operator_name, '')
         FROM \(people) WHERE c.watcher = $2::uuid
         """, [.uuid(workspace), .uuid(watcher)])
     ) { rows in
       guard !rows.isEmpty, let hash = rows.bytes(0, 0) else { return nil }
       return Target(
         secretHash: hash, visitor: rows.uuid(0, 1), session: rows.uuid(0, 2),
+        operatorID: rows.uuid(0, 4), operatorName: rows.text(0, 5) ?? "",
         context: rows.bytes(0, 3) ?? Array("{}".utf8))
     }
   }

@@ -26,7 +26,7 @@ VISITORS = [
 
 
 class VisitorListRun(VisitorsRun):
-    PARTS = ("narrowed", "held", "keyboard", "phone", "harmless", "full")
+    PARTS = ("narrowed", "held", "keyboard", "phone", "harmless", "taken", "full")
 
     def run(self) -> None:
         self.begin()
@@ -203,6 +203,28 @@ class VisitorListRun(VisitorsRun):
         page.keyboard.press("Escape")
         self.beacon(9, state="gone")
         expect(self.rows).to_have_count(7)
+
+    def taken(self) -> None:
+        """A conversation begins while the operator still writes the first words."""
+        page = self.list_page
+        page.get_by_role("searchbox").focus()
+        self.rows.filter(has_text="/saddles/touring").click()
+        detail = page.get_by_role("complementary", name="Visitor")
+        draft = detail.get_by_label("First message")
+        draft.fill("Hello, a question?")
+        answer = self.first.request.post(
+            f"{self.options.base_url}/api/v1/admin/live-chat/visitors/{page.url.rpartition('/')[2]}/conversation",
+            headers={"authorization": f"Bearer {self.options.operator_token}"}, data={"body": "Can I help you?"})
+        expect(detail.get_by_role("alert")).to_contain_text("was first. Your message was not sent.")
+        expect(draft).to_have_value("Hello, a question?")
+        expect(draft).not_to_be_editable()
+        expect(detail.get_by_role("button", name="Start a conversation")).to_be_hidden()
+        expect(detail.get_by_role("link", name="Open the conversation")).to_be_visible()
+        expect(self.rows.filter(has_text="/saddles/touring")).to_contain_text("In a conversation with You")
+        self.shots(page, "list-taken")
+        self.promise("who was slower keeps the draft and a way to the conversation", answer.ok)
+        page.get_by_role("link", name="Close").click()
+        expect(detail).to_be_hidden()
 
     def full(self) -> None:
         page = self.list_page

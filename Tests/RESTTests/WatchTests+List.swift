@@ -80,6 +80,16 @@ extension WatchTests {
     #expect(answer.status == 400 && answer.string("detail")?.contains("“\(name)”") == true)
   }
 
+  /// The conversation waits, as after a message of the visitor, which no loop stores here.
+  func wait(_ world: World, _ session: String) async throws {
+    _ = try await world.database.run(
+      Query(
+        """
+        UPDATE chat_sessions SET message_count = 1, status = 'waiting', waiting_since = now(),
+          assigned_operator_id = NULL WHERE id = $1::uuid AND workspace_id = $2::uuid
+        """, [.uuid(try #require(Identifier(session))), .uuid(world.workspace.id)]))
+  }
+
   @Test("who waits stands first, and who is in a conversation has its operator")
   func states() async throws {
     let world = try await world()
@@ -92,12 +102,7 @@ extension WatchTests {
     _ = try await world.call(
       "POST", "\(conversations)/\(session)/messages",
       json: #"{"body":"Hello"}"#)
-    _ = try await world.database.run(
-      Query(
-        """
-        UPDATE chat_sessions SET message_count = 1, status = 'waiting', waiting_since = now(),
-          assigned_operator_id = NULL WHERE id = $1::uuid AND workspace_id = $2::uuid
-        """, [.uuid(try #require(Identifier(session))), .uuid(world.workspace.id)]))
+    try await wait(world, session)
     try await exchange(world)
     let waiting = try await world.call("GET", Self.visitors)
     #expect(waiting.objects("visitors").map { $0["path"] as? String } == ["/waits", "/long"])
@@ -108,6 +113,30 @@ extension WatchTests {
     let talking = try await world.call("GET", "\(Self.visitors)?state=chatting")
     let one = try #require(talking.objects("visitors").first)
     #expect(one["operator_id"] as? String != nil && one["waits_since"] is NSNull)
+  }
+
+  @Test("of two operators who begin a conversation, one is first and the other learns who it was")
+  func taken() async throws {
+    let world = try await world()
+    let second = try await world.member(.agent)
+    try await come(world, 1)
+    try await exchange(world)
+    let list = try await world.call("GET", Self.visitors)
+    let id = try #require(list.objects("visitors").first?["id"] as? String)
+    let path = "\(Self.visitors)/\(id)/conversation"
+    let first = try await world.call("POST", path, json: #"{"body":"Can I help?"}"#)
+    #expect(first.status == 201)
+    let session = try #require(first.string("conversation.id"))
+    try await wait(world, session)
+    let claimed = try await world.call("POST", "\(conversations)/\(session)/claim")
+    #expect(claimed.status == 200)
+    let refused = try await world.call(
+      "POST", path, as: second, json: #"{"body":"Do you need help?"}"#)
+    #expect(refused.status == 409 && refused.problem == "visitor_is_taken")
+    #expect(refused.string("winner.name")?.isEmpty == false)
+    let again = try await world.call("POST", path, json: #"{"body":"With the brakes?"}"#)
+    #expect(again.status == 201)
+    #expect(again.string("conversation.id") == session)
   }
 
   @Test("nobody can speak for another browser or reach another workspace with a beacon")

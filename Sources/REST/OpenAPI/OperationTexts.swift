@@ -372,13 +372,15 @@ enum OperationTexts {
     watches visitors: then send none. `invitation` names a conversation that an operator has begun.
     """,
     "get_admin_live_chat_visitors": """
-    Browsers that have a page of the site open, the newest visit first, of all gateways. Ids are \
-    those of browsers; `visitor_id` is that of the visitor, once the chat was opened.
+    Browsers that have a page of the site open, of all gateways: those who wait first, then the \
+    longest on the site. Ids are those of browsers; `visitor_id` is that of the visitor, once the \
+    chat was opened. `counts` has the number of visitors for each value of a filter.
     """,
     "get_admin_live_chat_visitors_id": "The last 20 pages, the oldest first.",
     "post_admin_live_chat_visitors_id_conversation": """
     The visitor sees the message within a heartbeat of the page, at most three minutes. A visitor \
-    with an open conversation gets it there. 404: the visitor has left.
+    with an open conversation gets it there. 404: the visitor has left. 409 with the name of the \
+    winner: another operator is in a conversation with the visitor.
     """,
     "get_admin_proactive_messages": """
     Messages that the widget shows by itself, with how often each was shown and how many \

@@ -129,13 +129,34 @@ struct WatchRoutes: RouteGroup {
   /// Parameters of the list; each filter is optional.
   static let listQuery: [QueryParameter] = [
     QueryParameter(name: "q", schema: .search(0)),
-    QueryParameter(name: "state", schema: .word(WatchedVisitor.Choice.states)),
-    QueryParameter(name: "path", schema: .line(0...BeaconLimits.textBytes)),
-    QueryParameter(name: "source", schema: .line(0...BeaconLimits.textBytes)),
-    QueryParameter(name: "country", schema: .line(0...BeaconLimits.countryBytes)),
-    QueryParameter(name: "visit", schema: .word(WatchedVisitor.Choice.visits)),
-    QueryParameter(name: "seconds_min", schema: .int(0...BeaconLimits.secondsMax)),
-    QueryParameter(name: "sort", schema: .word(WatchedVisitor.Choice.sorts)), .limit(listMax),
+    QueryParameter(
+      name: "state",
+      schema: .word(WatchedVisitor.Choice.states).described(
+        "Whose conversation waits, who is in one, who looks at a page, who has hidden all of them.")
+    ),
+    QueryParameter(
+      name: "path",
+      schema: .line(0...BeaconLimits.textBytes).described("The path of the page they look at.")),
+    QueryParameter(
+      name: "source",
+      schema: .line(0...BeaconLimits.textBytes).described(
+        "The campaign or the host of the referrer; empty: neither is known.")),
+    QueryParameter(
+      name: "country",
+      schema: .line(0...BeaconLimits.countryBytes).described("Two letters; empty: not known.")),
+    QueryParameter(
+      name: "visit",
+      schema: .word(WatchedVisitor.Choice.visits).described("The first visit, or a later one.")),
+    QueryParameter(
+      name: "seconds_min",
+      schema: .int(0...BeaconLimits.secondsMax).described(
+        "The seconds since the visit began, at least.")),
+    QueryParameter(
+      name: "sort",
+      schema: .word(WatchedVisitor.Choice.sorts).described(
+        "Those who wait first, then the longest on the site; the newest visit first; the longest "
+          + "on the page first; the most pages first.")),
+    .limit(listMax),
   ]
 
   private func choice(
@@ -164,7 +185,8 @@ struct WatchRoutes: RouteGroup {
   }
 
   /// Begins a conversation with a browser that has no connection: its next beacon is answered with
-  /// the conversation. A visitor with an open one gets the message there.
+  /// the conversation. A visitor with an open one gets the message there, unless it is that of
+  /// another operator: of two who begin at the same time, one is first.
   func startConversation(_ call: Call) async throws(Problem) -> APIResponse {
     let object = try call.request.jsonObject()
     guard let body = try object.string("body", bytesMax: Limits.bodyBytes), !body.isEmpty else {
@@ -191,7 +213,10 @@ struct WatchRoutes: RouteGroup {
   private func session(
     with target: WatchedVisitor.Target, _ call: Call
   ) async throws(Problem) -> Identifier {
-    if let open = target.session { return open }
+    if let open = target.session {
+      guard let operatorID = target.operatorID, operatorID != call.caller.id else { return open }
+      throw .visitorIsTaken(by: (operatorID, target.operatorName))
+    }
     let session = call.newID()
     let visitor = target.visitor ?? call.newID()
     if target.visitor == nil {
@@ -268,4 +293,11 @@ extension Problem {
   static let visitorIsTaken = Problem(
     status: 409, type: "visitor_is_taken", title: "Another conversation has begun",
     detail: "A conversation with this visitor began in this moment. Read the list again.")
+
+  static func visitorIsTaken(by winner: (id: Identifier, name: String)) -> Problem {
+    Problem(
+      status: 409, type: "visitor_is_taken", title: "Another operator was first",
+      detail: "\(winner.name) is in a conversation with this visitor. Your message was not sent.",
+      winner: winner)
+  }
 }

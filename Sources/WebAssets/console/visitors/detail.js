@@ -3,6 +3,7 @@
 import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { dayOf } from '../inbox/row.js';
+import { statusOf } from '../shell/api.js';
 import { sentence } from '../shell/rest.js';
 import { facts } from '../visitor/facts.js';
 import { stars } from '../visitor/stars.js';
@@ -25,6 +26,8 @@ export class VisitorDetail {
     'aria-label': 'First message', placeholder: 'Can I help you?' });
   #send = el('button.button.primary', { type: 'submit' }, icon('chat', 'small'),
     'Start a conversation');
+  #hint = el('p.hint', {}, 'It appears beside the chat button with the page’s next heartbeat, '
+    + 'within 10 seconds on a quiet site and 3 minutes on a busy one.');
   #form;
   #face = el('span.vis-face');
   #name = el('h2', { tabindex: -1, dir: 'auto' });
@@ -41,9 +44,7 @@ export class VisitorDetail {
     this.#text.oninput = () => context.changed();
     this.#form = el('form.vis-start', { submit: (event) => { event.preventDefault(); this.#start(); } },
       this.#text, this.#trouble,
-      el('p.hint', {}, 'It appears beside the chat button with the page’s next heartbeat, within '
-        + '10 seconds on a quiet site and 3 minutes on a busy one.'),
-      this.#send);
+      this.#hint, this.#send);
     this.root = el('aside.vis-detail', { 'aria-label': 'Visitor', hidden: true },
       el('header', {},
         this.#face,
@@ -119,7 +120,7 @@ export class VisitorDetail {
     this.#now.replaceChildren('On ', el('span', { dir: 'ltr' }, one.path), ' for ', this.#since(at));
     this.#open.hidden = !session;
     this.#open.href = `#${session}`;
-    this.#form.hidden = !!session;
+    this.#taken(one);
     const hidden = one.pages - trail.length;
     /** @type {[string, string][]} */
     const pairs = [
@@ -141,6 +142,19 @@ export class VisitorDetail {
       this.#past,
     );
     this.#readPast(one.visitor_id, session);
+  }
+
+  /**
+   * What was written before a colleague was first stays to be read and copied.
+   * @param {PresentVisitor} one
+   */
+  #taken({ session, operator_name: name }) {
+    const isDraft = !!this.unsaved;
+    this.#form.hidden = !!session && !isDraft;
+    this.#text.readOnly = this.#send.hidden = this.#hint.hidden = !!session;
+    if (!session || !isDraft) return;
+    this.#trouble.hidden = false;
+    this.#trouble.textContent = `${name || 'Somebody'} was first. Your message was not sent.`;
   }
 
   /**
@@ -205,6 +219,7 @@ export class VisitorDetail {
     } catch (error) {
       this.#trouble.hidden = false;
       this.#trouble.textContent = sentence(error);
+      if (statusOf(error) === 409) this.#read();
     }
     this.#send.disabled = false;
   }

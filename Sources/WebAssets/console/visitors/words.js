@@ -6,13 +6,13 @@ import { generatedName } from '../visitor/visitor-name.js';
 export const nameOf = ({ name, id, visitor_id: visitor }) => name || generatedName(visitor ?? id);
 
 /**
- * The path of an address, or the whole text if it is none.
+ * The path of an address of the web, or the whole text of any other.
  * @param {string} address
  */
 export function pathOf(address) {
   try {
-    const { pathname, hash } = new URL(address);
-    return pathname + hash;
+    const { protocol, pathname, hash } = new URL(address);
+    return protocol.startsWith('http') ? pathname + hash : address;
   } catch { return address; }
 }
 
