@@ -2,14 +2,14 @@
 /// workspace, found by PostgreSQL's full-text search.
 ///
 /// There is no index for it, for the reason of `MessageSearch`. Instead a request reads a bounded
-/// number of the newest conversations. The configuration `simple` fits all languages that separate
+/// number of those closed last. The configuration `simple` fits all languages that separate
 /// words; a match counts more the fewer texts have the word, so that “the” counts nothing.
 public import Directory
 import Postgres
 public import Primitives
 
 public enum AssistGrounding {
-  /// The newest closed conversations that are searched, and the bytes of each.
+  /// The last closed conversations that are searched, and the bytes of each.
   public static let conversationsSearched: Int64 = 300
   static let bytesSearched: Int64 = 8_192
   /// Words that are searched for.
@@ -65,7 +65,7 @@ public enum AssistGrounding {
           SELECT id FROM chat_sessions
           WHERE workspace_id = $1::uuid AND status = 'closed' AND deleted_at IS NULL
             AND id <> $5::uuid
-          ORDER BY created_at DESC, id DESC LIMIT $6::bigint
+          ORDER BY coalesce(closed_at, created_at) DESC, id DESC LIMIT $6::bigint
         ), texts AS (
           SELECT l.id, c.text, to_tsvector('simple', c.text) AS vector FROM looked l
           CROSS JOIN LATERAL (

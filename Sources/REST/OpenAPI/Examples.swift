@@ -216,9 +216,8 @@ enum Examples {
       .unauthenticated, .forbidden(.admin), .insufficientScope(.conversationsWrite), .operatorsOnly,
       .crossSite, .noSuchSession, .noSuchResource, .closed,
       .claimed(by: (Identifier(id) ?? Identifier(high: 0, low: 0), "Mika Sato")), .atCapacity(5),
-      .assistOff, .idConflict, .noSuchVisitor, .visitorIsFull(20), .idempotencyRunning,
-      .idConflict, .noSuchVisitor, .noSuchOtherVisitor, .twoIdentities, .visitorIsFull(20),
-      .idempotencyRunning,
+      .assistOff, .idConflict, .noSuchVisitor, .noSuchOtherVisitor, .twoIdentities,
+      .visitorIsFull(20), .idempotencyRunning,
       .conflict(
         "Another request has created or deleted something with this name. Read the current state, "
           + "then try again."), .tooMany("tags", 500),

@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-6fa10afeb5.css"
+#embed "console-27ddccdc3c.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-6fa10afeb5.css.gz"
+#embed "console-27ddccdc3c.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-6fa10afeb5.css.br"
+#embed "console-27ddccdc3c.css.br"
 };
 static const unsigned char plain_19[] = {
 #embed "icon-192-799c892582.png"
@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-7129c8705b.js"
+#embed "console-pages-3604ce2584.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-7129c8705b.js.gz"
+#embed "console-pages-3604ce2584.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-7129c8705b.js.br"
+#embed "console-pages-3604ce2584.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-2759a4d59f.js"
+#embed "console-4a5c432525.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-2759a4d59f.js.gz"
+#embed "console-4a5c432525.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-2759a4d59f.js.br"
+#embed "console-4a5c432525.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -229,13 +229,13 @@ static const unsigned char brotli_27[] = {
 #embed "setup-00933009af.css.br"
 };
 static const unsigned char plain_28[] = {
-#embed "setup-b9dbbadd90.js"
+#embed "setup-4829e29a3d.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "setup-b9dbbadd90.js.gz"
+#embed "setup-4829e29a3d.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "setup-b9dbbadd90.js.br"
+#embed "setup-4829e29a3d.js.br"
 };
 static const unsigned char plain_29[] = {
 #embed "setup.html"
@@ -347,7 +347,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-6fa10afeb5.css",
+    {"/assets/console-27ddccdc3c.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-7129c8705b.js",
+    {"/assets/console-pages-3604ce2584.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-2759a4d59f.js",
+    {"/assets/console-4a5c432525.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
@@ -387,7 +387,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/setup-b9dbbadd90.js",
+    {"/assets/setup-4829e29a3d.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},

@@ -5,10 +5,10 @@ import { el, icon } from '../../shared/dom.js';
 import { face, time } from '../../shared/thread.js';
 import { api, reasonOf, statusOf } from '../shell/api.js';
 import { focusOn } from '../shell/element.js';
+import { rarePages } from '../shell/pages.js';
 import { facts } from './facts.js';
 import { faceOf, nameOf } from '../inbox/inbox.js';
 import { dayOf } from '../inbox/row.js';
-import { MergeDialog } from './merge.js';
 import { stars } from './stars.js';
 import { VisitorData } from './visitor-data.js';
 
@@ -272,7 +272,13 @@ export class VisitorPanel {
    */
   #merge(row, { id }) {
     if (!id || !this.detail?.visitor) return null;
-    const open = () => {
+    const open = async () => {
+      let MergeDialog;
+      try { ({ MergeDialog } = await rarePages()); } catch {
+        this.#trouble = 'The server is not responding. Try again.';
+        this.#on.changed();
+        return;
+      }
       new MergeDialog({ id, name: nameOf(row) }, {
         merged: () => { void this.#merged(); },
         // This column may have been drawn again, with another button.
@@ -280,11 +286,11 @@ export class VisitorPanel {
       }).open();
     };
     return el('section', {}, el('button.button.quiet',
-      { type: 'button', 'data-key': 'merge', 'aria-haspopup': 'dialog', click: open },
+      { type: 'button', 'data-key': 'merge', 'aria-haspopup': 'dialog', click: () => void open() },
       'Merge with…'));
   }
 
-  /** The visitor of the open conversation has more conversations now, perhaps another id and name. */
+  /** The visitor of the conversation has more conversations now, perhaps another id and name. */
   async #merged() {
     const id = this.#id;
     this.#id = '';
