@@ -5,7 +5,8 @@ import Testing
 @Suite struct CompletionReaderTests {
   private static let whole = """
     data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m",\
-    "choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"usage":null}
+    "choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,\
+    "finish_reason":null}],"usage":null}
 
     data: {"choices":[{"index":0,"delta":{"content":"Guten "},"finish_reason":null}]}
 

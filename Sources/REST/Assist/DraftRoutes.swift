@@ -41,7 +41,7 @@ struct DraftRoutes: RouteGroup {
     do throws(Problem) {
       prompt = try await self.prompt(for: wish, call)
       reserved = prompt.tokensMax
-      day = try await reserve(reserved, settings)
+      day = try await reserve(reserved, settings, now: call.request.now)
     } catch {
       api.servers.drafts.leave(member)
       throw error
@@ -147,7 +147,7 @@ struct DraftRoutes: RouteGroup {
 
   /// - Returns: the day on which the tokens count.
   private func reserve(
-    _ tokens: Int64, _ settings: AssistSettings
+    _ tokens: Int64, _ settings: AssistSettings, now: WallTime
   ) async throws(Problem) -> String {
     let day = try await api.database.run(
       AssistUsage.reserve(
@@ -156,9 +156,9 @@ struct DraftRoutes: RouteGroup {
     if let day { return day }
     let spent = try await api.database.run(AssistUsage.spent(in: settings.workspace))
     if spent.today + tokens > settings.tokensPerDay {
-      throw .tokensSpent(spent.today, of: settings.tokensPerDay, in: "day")
+      throw .tokensSpent(spent.today, of: settings.tokensPerDay, in: "day", now: now)
     }
-    throw .tokensSpent(spent.month, of: settings.tokensPerMonth, in: "month")
+    throw .tokensSpent(spent.month, of: settings.tokensPerMonth, in: "month", now: now)
   }
 }
 

@@ -94,13 +94,18 @@ extension Problem {
     detail: "The API key of the assist endpoint was encrypted with a key that this gateway does "
       + "not have any longer. Ask an administrator to enter it again under Settings, Assist.")
 
-  static func tokensSpent(_ spent: Int64, of limit: Int64, in period: String) -> Problem {
-    Problem(
+  static func tokensSpent(
+    _ spent: Int64, of limit: Int64, in period: String, now: WallTime
+  ) -> Problem {
+    // Until the next day, in UTC; a month may take longer.
+    let seconds = 86_400 - Int(now.microseconds / 1_000_000 % 86_400)
+    return Problem(
       status: 429, type: "assist_limit_reached", title: "Limit reached",
       detail: "\(spent) of the \(limit) tokens that your workspace may spend on drafts a \(period) "
         + "are spent or reserved, and this one could exceed the limit. Write it yourself, or ask "
         + "an administrator to raise the limit under Settings, Assist.",
-      limit: "assist_tokens_per_\(period)")
+      limit: "assist_tokens_per_\(period)"
+    ).retry(afterSeconds: seconds)
   }
 
   static func completion(_ fault: CompletionFault) -> Problem {
