@@ -30,6 +30,8 @@ struct DraftRoutes: RouteGroup {
     let start = SystemClock.now()
     let member = try call.member
     let wish = try Wish(call.request.jsonObject())
+    // First of all the conversation must be one of the workspace.
+    let entries = try await entries(for: wish, call)
     let found = try await api.database.run(AssistSettings.find(in: call.workspace))
     guard let settings = found, settings.isEnabled, settings.uses.contains(wish.use.rawValue)
     else { throw .assistOff }
@@ -39,7 +41,7 @@ struct DraftRoutes: RouteGroup {
     let reserved: Int64
     let day: String
     do throws(Problem) {
-      prompt = try await self.prompt(for: wish, call)
+      prompt = try await self.prompt(for: wish, entries, call)
       reserved = prompt.tokensMax
       day = try await reserve(reserved, settings, now: call.request.now)
     } catch {
@@ -118,13 +120,19 @@ struct DraftRoutes: RouteGroup {
     return (endpoint, String(decoding: key, as: UTF8.self))
   }
 
-  private func prompt(for wish: Wish, _ call: Call) async throws(Problem) -> AssistPrompt {
+  private func entries(for wish: Wish, _ call: Call) async throws(Problem) -> [Entry] {
     let page = try await api.expensiveDatabase.run(
       MessageRange.before(.max).page(
         of: call.id, workspace: call.workspace,
         limit: wish.use == .translate ? 1 : DraftRoutes.entriesRead
       ).scoped(to: call.workspace))
-    guard let entries = page?.entries else { throw .noSuchSession }
+    guard let page else { throw .noSuchSession }
+    return page.entries
+  }
+
+  private func prompt(
+    for wish: Wish, _ entries: [Entry], _ call: Call
+  ) async throws(Problem) -> AssistPrompt {
     switch wish.use {
     case .translate: return .translation(of: wish.text, to: wish.language ?? "en")
     case .summary: return .summary(of: entries, language: wish.language)
