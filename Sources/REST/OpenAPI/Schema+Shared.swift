@@ -23,12 +23,13 @@ extension Schema {
       "capacity": count.described("The most open conversations of an operator (409 at_capacity)."),
       "limit": word([
         "member", "key", "visitor", "workspace", "address", "account", "expensive",
-        "idempotency_keys", "conversations",
+        "idempotency_keys", "conversations", "drafts", "assist_tokens_per_day",
+        "assist_tokens_per_month",
       ]).described(
         "The limit that was exceeded (429): requests of this member, API key, visitor or "
           + "workspace; attempts from this address or for this account; requests with expensive "
           + "statements at the same time; remembered Idempotency-Keys; open conversations of the "
-          + "visitor."),
+          + "visitor; drafts at the same time; tokens of drafts a day or a month."),
     ]
   ).named("Problem")
 
