@@ -15,6 +15,8 @@ public enum BotProgress {
     /// The value of the button that the visitor chose.
     public var choice: String?
     public var asksForPerson: Bool
+    /// The team of the menu's item by which the visitor wants a person: id or name.
+    public var team: String?
     /// It was sent with the offline form.
     public var isOffline: Bool
     /// It is the visitor's first message in this conversation.
@@ -97,8 +99,11 @@ public enum BotProgress {
 
   /// Hands the conversation over to people: puts it into the queue and adds an event to its log,
   /// with the id `line`. False if it was handed over before.
+  ///
+  /// - Parameter team: the id or name of the team that gets it; with nil or an unknown team it
+  ///   stays where it is.
   public static func handOver(
-    _ session: Identifier, workspace: Identifier, line: Identifier
+    _ session: Identifier, workspace: Identifier, line: Identifier, team: String? = nil
   ) -> Statement<Bool> {
     Statement(
       Query(
@@ -106,12 +111,15 @@ public enum BotProgress {
         [
           .uuid(session), .uuid(workspace), .uuid(line),
           .text("Visitor asked for an operator"), .json(Array(#"{"event":"handover"}"#.utf8)),
+          .text(team),
         ])
     ) { $0.bool(0, 0) ?? false }
   }
 
   private static let handOverSQL: SQL = """
-    WITH target AS (
+    WITH team AS MATERIALIZED (
+      \(TeamChoice.team(named: "$6::text", in: "$2::uuid"))
+    ), target AS (
       SELECT id, last_seq, status FROM chat_sessions
       WHERE id = $1::uuid AND workspace_id = $2::uuid AND deleted_at IS NULL
       FOR UPDATE
@@ -128,8 +136,16 @@ public enum BotProgress {
         at: "h.at", from: "target t, handed h"))
     ), queued AS (
       UPDATE chat_sessions s SET last_seq = t.last_seq + 1,
+        team_id = coalesce(g.id, s.team_id),
+        team_since = CASE WHEN g.id IS DISTINCT FROM s.team_id AND g.id IS NOT NULL
+          THEN h.at ELSE s.team_since END,
         \(ConversationQueue.enter("s", at: "h.at"))
-      FROM target t, handed h WHERE s.id = t.id AND s.workspace_id = $2::uuid
+      FROM target t JOIN handed h ON true LEFT JOIN team g ON true
+      WHERE s.id = t.id AND s.workspace_id = $2::uuid
+    ), counted AS (
+      -- The figures of a team are of the conversations that it has.
+      INSERT INTO chat_analytics_pending (workspace_id, session_id)
+      SELECT $2::uuid, t.id FROM target t, handed, team
     )
     SELECT EXISTS (SELECT FROM handed)
     """
@@ -166,7 +182,7 @@ extension BotProgress.Message {
     self.init(
       seq: seq, id: id, body: rows.text(row, 3) ?? "",
       choice: payload?["reply"]?["value"]?.string,
-      asksForPerson: payload?["handover"]?.bool ?? false,
+      asksForPerson: payload?["handover"]?.bool ?? false, team: payload?["team"]?.string,
       isOffline: payload?["offline"]?.bool ?? false, isFirst: rows.bool(row, 5) ?? false)
   }
 }

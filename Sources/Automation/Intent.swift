@@ -10,8 +10,9 @@ public struct Intent: Sendable {
     case text(String)
     /// The name of a reply object.
     case object(String)
-    /// Handover to people; the bot does not answer in this conversation any more.
-    case handover
+    /// Handover to people, of a team if it names one; the bot does not answer in this conversation
+    /// any more.
+    case handover(team: String?)
   }
 
   public var name: String

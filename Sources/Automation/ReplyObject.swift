@@ -56,14 +56,15 @@ private func cut(_ text: String) -> String {
 }
 
 extension Intent.Reply {
-  /// Parses an element of `intents.replies`: a string, {"text"}, {"object"} or {"handover":true}.
+  /// Parses an element of `intents.replies`: a string, {"text"}, {"object"} or {"handover":true},
+  /// which may have a "team".
   public init?(_ value: JSONValue) {
     if let text = value.string ?? value["text"]?.string, !text.isEmpty {
       self = .text(text)
     } else if let object = value["object"]?.string {
       self = .object(object)
     } else if value["handover"]?.bool == true {
-      self = .handover
+      self = .handover(team: value["team"]?.string)
     } else {
       return nil
     }

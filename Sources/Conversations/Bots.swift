@@ -205,27 +205,27 @@ public final class Bots: Sendable {
     let session = turn.session
     for message in turn.messages where !message.isOffline {
       if message.asksForPerson {
-        try await handOver(session, workspace, message.id)
+        try await handOver(session, workspace, message.id, to: message.team)
         return nil
       }
-      let (replies, handsOver) = try await replies(to: message, in: session, workspace, script, now)
+      let (replies, handover) = try await replies(to: message, in: session, workspace, script, now)
       for (ordinal, reply) in replies {
         guard try await send(reply, in: session, workspace, answering: message.id, ordinal, now)
         else { return nil }
       }
-      if handsOver {
-        try await handOver(session, workspace, message.id)
+      if case .handover(let team)? = handover {
+        try await handOver(session, workspace, message.id, to: team)
         return nil
       }
     }
     return turn.messages.last?.seq
   }
 
-  /// The replies with their ordinals; 0 is the greeting.
+  /// The replies with their ordinals; 0 is the greeting. Then the handover that follows them.
   private func replies(
     to message: BotProgress.Message, in session: Identifier, _ workspace: Identifier,
     _ script: BotScript, _ now: WallTime
-  ) async throws(Failure) -> (replies: [(Int, ReplyObject)], handsOver: Bool) {
+  ) async throws(Failure) -> (replies: [(Int, ReplyObject)], handover: Intent.Reply?) {
     var replies: [(Int, ReplyObject)] = []
     if message.isFirst, let text = try await greeting(session, workspace, now) {
       replies.append((0, ReplyObject(text: text)))
@@ -240,16 +240,16 @@ public final class Bots: Sendable {
       log(
         "patterns took too long in workspace \(workspace): \(undecided.joined(separator: ", "))")
     }
-    var handsOver = false
+    var handover: Intent.Reply?
     for (place, reply) in (intent?.replies ?? []).enumerated() {
       switch reply {
       case .text(let text): replies.append((place + 1, ReplyObject(text: text)))
       case .object(let name):
         if let object = script.objects[name] { replies.append((place + 1, object)) }
-      case .handover: handsOver = true
+      case .handover: handover = handover ?? reply
       }
     }
-    return (replies, handsOver)
+    return (replies, handover)
   }
 
   /// The reply to the first message: the away message outside the business hours of the team or
@@ -287,11 +287,12 @@ public final class Bots: Sendable {
   }
 
   private func handOver(
-    _ session: Identifier, _ workspace: Identifier, _ message: Identifier
+    _ session: Identifier, _ workspace: Identifier, _ message: Identifier, to team: String?
   ) async throws(Failure) {
     let isNew = try await run(
       BotProgress.handOver(
-        session, workspace: workspace, line: .answer(to: message, ordinal: Intent.repliesMax + 1)))
+        session, workspace: workspace, line: .answer(to: message, ordinal: Intent.repliesMax + 1),
+        team: team))
     guard isNew else { return }
     sessions.changed(session: session)
     sessions.happened(WorkspaceNews(workspace: workspace, session: session, kind: .waits))

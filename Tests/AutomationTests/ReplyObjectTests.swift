@@ -33,7 +33,8 @@ import Testing
   func replies() throws {
     for (json, reply) in [
       (#""plain""#, .text("plain")), (#"{"text":"a"}"#, .text("a")),
-      (#"{"object":"o"}"#, .object("o")), (#"{"handover":true}"#, .handover), ("{}", nil),
+      (#"{"object":"o"}"#, .object("o")), (#"{"handover":true}"#, .handover(team: nil)),
+      (#"{"handover":true,"team":"Billing"}"#, .handover(team: "Billing")), ("{}", nil),
       (#"{"text":""}"#, nil), ("7", nil), (#"{"handover":false}"#, nil),
     ] as [(String, Intent.Reply?)] {
       #expect(Intent.Reply(try #require(JSONValue(json))) == reply, "\(json)")

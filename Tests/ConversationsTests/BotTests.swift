@@ -227,6 +227,50 @@ private struct BotWorkplace {
     }
   }
 
+  @Test("a handover names a team by id or name; an unknown one leaves the conversation where it is")
+  func handoverToTeam() async throws {
+    let test = try await BotWorkplace()
+    let team = Workplace.identifier()
+    var change = Teams.Change()
+    change.name = "Billing"
+    let made = try await test.place.database.ask(Teams.add(team, change, by: test.place.actor))
+    #expect(made == .done)
+    try await test.intent(
+      "bill", "invoice", "contains",
+      #"[{"text":"One moment"},{"handover":true,"team":"\#(team)"}]"#)
+    try await test.intent(
+      "gone", "delivery", "contains", #"[{"handover":true,"team":"\#(Workplace.identifier())"}]"#)
+    for (body, payload, isGiven) in [
+      ("my invoice is wrong", nil, true), ("Pay", #"{"reply":{"value":"invoice"}}"#, true),
+      ("Billing", #"{"handover":true,"team":"Billing"}"#, true),
+      ("Any", #"{"handover":true,"team":"\#(team)"}"#, true),
+      ("a delivery", nil, false), ("Agent", #"{"handover":true,"team":"x"}"#, false),
+      ("Agent", #"{"handover":true,"team":7}"#, false),
+    ] as [(String, String?, Bool)] {
+      let session = try await test.place.conversation()
+      await test.say(body, in: session, payload: payload)
+      await test.answer(session)
+      let rows = try await test.place.database.run(
+        Query(
+          """
+          SELECT team_id, team_since IS NOT NULL, waiting_since IS NOT NULL FROM chat_sessions
+          WHERE id = $1::uuid
+          """, [.uuid(session)]))
+      #expect(rows.uuid(0, 0) == (isGiven ? team : nil), "\(body)")
+      #expect(rows.bool(0, 1) == isGiven && rows.bool(0, 2) == true, "\(body)")
+      let log = try await test.log(session)
+      #expect(log.contains("system event Visitor asked for an operator"), "\(body)")
+    }
+    // The team of another workspace is unknown here.
+    let other = try await BotWorkplace()
+    let session = try await other.place.conversation()
+    await other.say("Agent", in: session, payload: #"{"handover":true,"team":"\#(team)"}"#)
+    await other.answer(session)
+    let rows = try await other.place.database.run(
+      Query("SELECT team_id FROM chat_sessions WHERE id = $1::uuid", [.uuid(session)]))
+    #expect(rows.uuid(0, 0) == nil)
+  }
+
   @Test(
     "outside hours, or without operators, the visitor gets that message instead of the greeting")
   func away() async throws {

@@ -120,7 +120,13 @@ import Testing
         comment: nil, line: Workplace.identifier())
       #expect(try await place.database.ask(rating.statement) == true)
     }
+    // A figure is counted by conversation, so a merge has none counted again.
+    let pending: StaticString = """
+      SELECT count(*) FROM chat_analytics_pending WHERE workspace_id = $1::uuid
+      """
+    let before = try await number(pending, place, place.id)
     let result = try result(try await merge(phone.id, into: laptop.id, place))
+    #expect(try await number(pending, place, place.id) == before)
     #expect(result.survivor == laptop.id && result.moved == 1 && !result.isBlocked)
     #expect(Set(result.newest) == [phone.session, laptop.session])
     #expect(try await owner(phone.session, place) == laptop.id)

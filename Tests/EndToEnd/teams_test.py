@@ -31,7 +31,8 @@ class TeamsRun(WidgetRun):
         self.mika = self.console()
         self.name = self.sql("SELECT name FROM operators WHERE email <> 'noor@example.com' LIMIT 1")
         self.noor = self.console("noor@example.com")
-        for part in (self.settings, self.chosen, self.transferred, self.page_chooses, self.hours, self.deleted):
+        for part in (self.settings, self.chosen, self.transferred, self.page_chooses, self.bot_chooses, self.hours,
+                     self.deleted):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part(first)
 
@@ -191,6 +192,58 @@ class TeamsRun(WidgetRun):
         self.promise("chirrup.setTeam(): a member of the team gets the conversation",
                      self.holder(self.session(other.page)) == self.name)
         other.page.context.close()
+
+    def bot_chooses(self, _) -> None:
+        page = self.mika.page
+        page.goto(f"{self.options.base_url}/console#/settings/intents")
+        page.get_by_role("link", name="New rule").first.click()
+        editor = page.get_by_role("complementary", name="rule")
+        editor.get_by_label("Name", exact=True).fill("Invoices")
+        editor.get_by_label("Words to match").fill("invoice")
+        editor.get_by_label("Reply with").select_option(label="Handover to operators")
+        editor.get_by_label("Team", exact=True).select_option(label="Billing")
+        self.pictures(page, "teams-rule")
+        self.accessible(page, "the rule that hands over to a team")
+        editor.get_by_role("button", name="Save", exact=True).click()
+        expect(editor.get_by_text("Saved", exact=True)).to_be_visible()
+        page.goto(f"{self.options.base_url}/console#/settings/menus")
+        page.get_by_role("link", name="New menu").first.click()
+        editor = page.get_by_role("complementary", name="menu")
+        editor.get_by_label("Name", exact=True).fill("Main")
+        editor.get_by_role("button", name="Add an item").click()
+        editor.get_by_label("Label").last.fill("Talk to sales")
+        editor.get_by_label("Action").last.select_option(label="Requests an operator")
+        editor.get_by_label("Team", exact=True).select_option(label="Sales")
+        self.pictures(page, "teams-menu")
+        editor.get_by_role("button", name="Save", exact=True).click()
+        expect(editor.get_by_text("Saved", exact=True)).to_be_visible()
+        editor.get_by_role("button", name="Publish", exact=True).click()
+        expect(editor.get_by_role("button", name="Unpublish")).to_be_visible()
+        widget = self.visitor()
+        widget.open()
+        widget.say("a question about an invoice")
+        widget.committed()
+        expect(widget.panel.locator(".who p")).to_contain_text("Noor", timeout=PATIENCE)
+        self.promise("a rule of the bot hands over to a team: its member gets the conversation",
+                     self.holder(self.session(widget.page)) == "Noor Haddad")
+        widget.page.context.close()
+        other = self.visitor()
+        other.open()
+        other.panel.locator("details.menu summary").click()
+        other.panel.get_by_role("button", name="Talk to sales").click()
+        expect(other.panel.locator(".who p")).to_contain_text(self.name.split()[0], timeout=PATIENCE)
+        self.promise("an item of the menu requests an operator of a team: its member gets it",
+                     self.holder(self.session(other.page)) == self.name)
+        other.page.context.close()
+        self.sql("DELETE FROM rich_menus")
+        self.sql("UPDATE intents SET replies = jsonb_build_array(jsonb_build_object('handover', true, 'team',"
+                 " gen_random_uuid()))")
+        page.goto(f"{self.options.base_url}/console#/settings/intents")
+        page.locator(".items .item", has_text="Invoices").click()
+        expect(page.get_by_label("Team", exact=True).locator("option:checked")).to_have_text("A deleted team")
+        self.promise("the page shows that the team of a rule is deleted")
+        self.sql("DELETE FROM intents")
+        page.goto(f"{self.options.base_url}/console#/")
 
     def hours(self, _) -> None:
         self.sql("UPDATE chat_teams SET assign = 'off' WHERE name = 'Billing'")

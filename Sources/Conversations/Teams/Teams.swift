@@ -218,9 +218,7 @@ public enum Teams {
 
   private static let chooseSQL: SQL = """
     WITH team AS MATERIALIZED (
-      SELECT id FROM chat_teams t
-      WHERE t.workspace_id = $1::uuid AND (t.name = $3::text OR t.id::text = $3::text)
-      ORDER BY t.name = $3::text DESC LIMIT 1 FOR KEY SHARE
+      \(TeamChoice.team(named: "$3::text", in: "$1::uuid"))
     ), target AS MATERIALIZED (
       SELECT s.id FROM chat_sessions s
       WHERE s.workspace_id = $1::uuid AND s.id = ANY ($2::uuid[]) AND s.last_seq = 0

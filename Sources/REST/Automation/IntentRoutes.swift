@@ -80,6 +80,9 @@ struct IntentRoutes: RouteGroup {
       let text = try reply.string("text", bytesMax: ReplyPayload.textBytes)
       let name = try reply.string("object", bytesMax: APILimits.tagBytes)
       let isHandover = try reply.bool("handover") ?? false
+      if try reply.string("team", bytesMax: APILimits.tagBytes) != nil, !isHandover {
+        throw .member("team", in: reply, "belongs to a handover. Send it with {\"handover\":true}.")
+      }
       let kinds = [text?.isEmpty == false, name?.isEmpty == false, isHandover]
       guard kinds.count(where: { $0 }) == 1 else {
         throw .invalidMember(

@@ -81,12 +81,16 @@ extension Schema {
       "For regex a regular expression of literals, classes, groups, |, ?, *, +, {m,n}, ^, $, \\b, "
         + "\\d, \\w, \\s; for the other kinds a text.")
 
+  private static let handoverTeam = string(0...APILimits.tagBytes).described(
+    "The id or name of the team that gets the conversation. With an unknown one it stays where it "
+      + "is.")
+
   private static func intentMembers(kinds: [String]?) -> [String: Schema] {
     var members = [
       "replies": array(
         of: any(of: [
           input(["text": replyText]), input(["object": string(1...APILimits.tagBytes)]),
-          input(["handover": constantTrue]),
+          input(["handover": constantTrue], optional: ["team": handoverTeam]),
         ]), 0...APILimits.replies),
       "position": int(0...1_000_000), "is_enabled": bool,
     ]
@@ -110,7 +114,9 @@ extension Schema {
         input(["label": label, "type": word(["url"]), "value": link]),
         input(
           ["label": label, "type": word(["operator"])],
-          optional: ["value": string(0...ReplyPayload.valueBytes)]),
+          optional: ["value": string(0...ReplyPayload.valueBytes).described(
+            "The id or name of the team that gets the conversation; empty or unknown: it stays "
+              + "where it is.")]),
       ]), 0...APILimits.menuActions),
     "status": word(RichMenus.statuses),
   ]

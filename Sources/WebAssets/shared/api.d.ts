@@ -539,6 +539,10 @@ interface ReplyObject {
 interface IntentReply {
   text?: string;
   object?: string;
+  /** the bot then stops, and the conversation waits for an operator */
+  handover?: boolean;
+  /** the id or name of the team that gets it */
+  team?: string;
 }
 
 interface Intent {

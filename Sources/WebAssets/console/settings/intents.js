@@ -7,6 +7,7 @@ import { collection, every } from './collection.js';
 import { choice, text, toggle } from './fields.js';
 import { refusal, uid } from './form.js';
 import { gist } from './replies.js';
+import { handoverTeam } from './routing.js';
 import { cell, list, pick } from './rows.js';
 import { isAdmin } from './pane.js';
 
@@ -61,28 +62,35 @@ function checked({ keyword, match_kind: kind, replies, position, is_enabled: isE
   if (!name) throw refusal('name', 'Enter a name.');
   if (/[/\\]/.test(name)) throw refusal('name', 'Use a name without slashes.');
   if (!keyword.trim()) throw refusal('keyword', 'Enter the words to match.');
-  const clean = replies.filter((reply) => reply.object || reply.text?.trim());
+  const clean = replies.filter((reply) => (
+    reply.object || reply.handover || reply.text?.trim()
+  )).map((reply) => (reply.handover ? { handover: true, team: reply.team || undefined } : reply));
   if (!clean.length) throw refusal('replies', 'Add a reply, or choose a canned reply.');
   return { name, keyword: keyword.trim(), match_kind: kind, replies: clean, position,
     is_enabled: isEnabled };
 }
 
 /** @type {[value: string, words: string][]} */
-const ANSWERS = [['text', 'Text'], ['object', 'Canned reply']];
+const ANSWERS = [['text', 'Text'], ['object', 'Canned reply'], ['handover', 'Handover to operators']];
 
 /**
- * The fields of one answer: a text, or a canned reply.
+ * The fields of one answer: a text, a canned reply, or a handover to operators.
  * @param {IntentForm} form
  * @param {ReplyObject[]} objects
+ * @param {Team[]} teams
  * @param {IntentReply} reply
  * @param {(change: IntentReply, redraw?: boolean) => void} change
  */
-function answer(form, objects, reply, change) {
-  const kind = 'object' in reply ? 'object' : 'text';
+function answer(form, objects, teams, reply, change) {
+  const kind = reply.handover ? 'handover' : 'object' in reply ? 'object' : 'text';
   const other = pick('Reply with', kind, ANSWERS, (wanted) => change({
     text: wanted === 'text' ? '' : undefined,
     object: wanted === 'object' ? objects[0]?.object_id ?? '' : undefined,
+    handover: wanted === 'handover' || undefined,
   }, true), { locked: form.locked });
+  if (kind === 'handover') {
+    return [other, handoverTeam(teams, reply.team, (team) => change({ team }), form.locked)];
+  }
   if (kind === 'text') {
     return [other, cell('Text', reply.text, (words) => change({ text: words }), {
       locked: form.locked, area: true, maxlength: 4000 })];
@@ -101,9 +109,10 @@ function answer(form, objects, reply, change) {
  * @param {IntentForm} form
  * @param {boolean} isNew
  * @param {() => ReplyObject[]} objects
+ * @param {Team[]} teams
  * @returns {(HTMLElement | null)[]}
  */
-const fields = (form, isNew, objects) => [
+const fields = (form, isNew, objects, teams) => [
   isNew
     ? text(form, 'name', { label: 'Name', hint: 'Only your team sees it. It cannot be changed later.', max: 100 })
     : null,
@@ -120,7 +129,7 @@ const fields = (form, isNew, objects) => [
     row: 'Reply',
     max: 5,
     blank: () => /** @type {IntentReply} */ ({ text: '' }),
-    draw: (reply, change) => answer(form, objects(), reply, change),
+    draw: (reply, change) => answer(form, objects(), teams, reply, change),
   }),
   toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: the rule is kept, but never replies' }),
 ];
@@ -215,7 +224,8 @@ function outcome(words, all, objects) {
   }
   const lines = found.replies.map((reply) => {
     const object = objects.find(({ object_id: id }) => id === reply.object);
-    return el('p.bubble', { dir: 'auto' }, reply.text ?? (object ? gist(object) : reply.object));
+    return reply.handover ? el('p', {}, 'Then the conversation waits for an operator.')
+      : el('p.bubble', { dir: 'auto' }, reply.text ?? (object ? gist(object) : reply.object));
   });
   return [el('p', {}, el('b', {}, found.name),
     ` replies: the message ${PREDICATES[found.match_kind]} “${found.keyword}”.`), ...lines];
@@ -230,6 +240,8 @@ export async function open(context) {
   let all = [];
   /** @type {ReplyObject[]} */
   let objects = await loadReplies().catch(() => []);
+  /** @type {Team[]} */
+  const teams = await every((query) => rest.get('teams', query), 'teams').catch(() => []);
   const trial = new Trial(() => all, () => objects);
 
   const page = await collection(context, {
@@ -261,7 +273,7 @@ export async function open(context) {
       tools: mayWrite && all.length > 1 && order(context, all, item, moved),
     }),
     below: () => [trial.root],
-    fields: (form, item, isNew) => fields(form, isNew, () => objects),
+    fields: (form, item, isNew) => fields(form, isNew, () => objects, teams),
     async save(form, item, isNew) {
       const body = checked(form.now, isNew ? form.now.name.trim() : item.name);
       const saved = isNew ? await rest.post('intents', body)

@@ -5,6 +5,7 @@ import { collection, every } from './collection.js';
 import { text } from './fields.js';
 import { refusal } from './form.js';
 import { Preview } from './preview.js';
+import { handoverTeam } from './routing.js';
 import { cell, list, pick } from './rows.js';
 
 /** @typedef {import('./pane.js').SettingsContext} SettingsContext */
@@ -31,9 +32,10 @@ const ACTIONS_MAX = 12; // as the gateway takes
 
 /**
  * @param {MenuForm} form
+ * @param {Team[]} teams
  * @returns {HTMLElement[]}
  */
-const fields = (form) => [
+const fields = (form, teams) => [
   text(form, 'name', { label: 'Name', hint: 'Only your team sees it.', max: 100 }),
   list(form, 'actions', {
     label: 'Items',
@@ -44,9 +46,10 @@ const fields = (form) => [
     draw: (action, change) => [
       cell('Label', action.label, (label) => change({ label }), { locked: form.locked,
         maxlength: 40 }),
-      pick('Action', action.type, KINDS, (type) => change({ type }, true), {
+      pick('Action', action.type, KINDS, (type) => change({ type, value: '' }, true), {
         locked: form.locked }),
-      action.type !== 'operator' && cell(
+      action.type === 'operator' ? handoverTeam(teams, action.value,
+        (value) => change({ value }), form.locked) : cell(
         action.type === 'url' ? 'URL' : 'Text to send (empty: the label)',
         action.value,
         (value) => change({ value }),
@@ -71,7 +74,7 @@ function checked({ name, actions }) {
       throw refusal('actions', `“${label}” needs a URL. Start with https://.`);
     }
     const said = type === 'message' ? value || label.trim() : value;
-    return { label: label.trim(), type, ...(type !== 'operator' && { value: said }) };
+    return { label: label.trim(), type, ...(type !== 'operator' || value) && { value: said } };
   });
   if (!clean.length) throw refusal('actions', 'Add at least one item.');
   return { name: name.trim(), actions: clean };
@@ -119,6 +122,8 @@ const copy = ({ sync_status: status = 'none', sync_error: error }) => (
 /** @param {SettingsContext} context */
 export async function open(context) {
   const { settings, workspace } = await context.workspace.load();
+  /** @type {Team[]} */
+  const teams = await every((query) => context.rest.get('teams', query), 'teams').catch(() => []);
   const preview = new Preview({ inPage: true });
   /** @type {RichMenu[]} */
   let all = [];
@@ -168,7 +173,7 @@ export async function open(context) {
         : el('span.meta', {}, STATES[item.status]),
     }),
     fields: (form, item, isNew, editor) => [
-      ...fields(form),
+      ...fields(form, teams),
       !isNew && !form.locked && publishing(context, editor, reload),
       !isNew && el('div.field', {}, el('span.label', {}, 'LINE'), el('p.hint', {}, copy(item))),
     ],

@@ -29,6 +29,22 @@ export function rules(form, teams) {
 }
 
 /**
+ * The team that gets a conversation when the bot or the menu hands it to people; null if the
+ * workspace has none to choose from.
+ * @param {Team[]} teams
+ * @param {string=} own its id or name
+ * @param {(team: string) => void} change
+ * @param {boolean=} locked
+ */
+export function handoverTeam(teams, own = '', change, locked) {
+  if (!teams.length && !own) return null;
+  const named = teams.find(({ name }) => name === own)?.id ?? own;
+  const all = options(teams, named);
+  return pick('Team', named, own ? [['', 'As it is'], ...all]
+    : [['', 'As it is'], ...all.filter(([id]) => id)], change, { locked });
+}
+
+/**
  * The teams, and the one of a rule that was deleted.
  * @param {Team[]} teams
  * @param {string} own

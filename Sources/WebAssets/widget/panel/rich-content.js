@@ -69,7 +69,8 @@ export const menu = (actions, send) => el(
     actions,
     'action',
     (label, value, type) => {
-      if (type === 'operator') send(label, { handover: true }); else send(value ?? label);
+      if (type === 'operator') send(label, { handover: true, team: value });
+      else send(value ?? label);
     },
   )),
 );
