@@ -29,7 +29,7 @@ struct WatchTable: Sendable {
   static let heartbeatMax = 180
   /// Beacons per second for which the heartbeat of all browsers is chosen: a part of a core that
   /// does not grow with their number.
-  static let beaconsPerSecond = 80
+  static let beaconsPerSecond = 60
   /// Heartbeats without one after which a browser has left.
   private static let missedMax = 3
   /// A browser whose tabs are all hidden sends no heartbeats; it has left after this time.
