@@ -1,7 +1,7 @@
 // The list column: tabs, filter, rows and waiting times. Rows do not move under the pointer.
 
 import { el, icon, reconcile } from '../../shared/dom.js';
-import { focusOn, targetOf } from '../shell/element.js';
+import { focusOn, replacing, targetOf } from '../shell/element.js';
 import { VIEWS } from './inbox.js';
 import { BulkBar } from './bulk-bar.js';
 import { timeLeft } from './due.js';
@@ -122,7 +122,7 @@ export class List {
       this.#tabs,
       VIEWS.map((key) => (
         { key, on: key === view && !this.views.current, count: counts[key] })),
-      (model) => el(
+      (model, before) => replacing(el(
         'button',
         {
           type: 'button',
@@ -135,7 +135,7 @@ export class List {
         },
         NAMES[model.key],
         el('span', {}, short(model.count)),
-      ),
+      ), before),
     );
     this.views.render();
     this.filter.render();
@@ -321,15 +321,11 @@ export class List {
    */
   #drawOne(model, node) {
     if ('title' in model) return this.#heading(node ?? el('h2.section'), model);
-    const hadFocus = node?.contains(document.activeElement);
     const row = 'gone' in model ? el('div.row') : drawRow(model);
     for (const clock of row.querySelectorAll('.wait')) {
       if (clock instanceof HTMLElement) this.#clock(clock, model.key);
     }
-    if (hadFocus) queueMicrotask(() => {
-      if (document.activeElement === document.body) row.focus({ preventScroll: true });
-    });
-    return row;
+    return replacing(row, node);
   }
 
   /**

@@ -3,7 +3,7 @@
 
 import { el, icon, reconcile } from '../../shared/dom.js';
 import { api, reasonOf } from '../shell/api.js';
-import { find } from '../shell/element.js';
+import { find, focusOn, replacing } from '../shell/element.js';
 import { buttons, Sheet } from '../thread/sheet.js';
 import { short } from './row.js';
 
@@ -45,7 +45,7 @@ export class Views {
       this.root,
       this.all.map(({ id, name, count, is_shared: isShared }) => (
         { key: id, name, count, isShared, on: id === this.current })),
-      (model) => el(
+      (model, before) => replacing(el(
         'button',
         {
           type: 'button',
@@ -56,7 +56,7 @@ export class Views {
         !model.isShared && icon('person', 'small'),
         el('span.truncate', { dir: 'auto' }, model.name),
         el('span.number', {}, counted(model.count)),
-      ),
+      ), before),
     );
   }
 
@@ -160,6 +160,9 @@ export class Views {
       try {
         await act();
         this.sheet.close();
+        this.render();
+        // the button that opened the sheet may be gone
+        focusOn(this.root.querySelector('[aria-current]') ?? this.root.querySelector('button'));
       } catch (error) {
         this.#problem.hidden = false;
         this.#problem.textContent = reasonOf(error, 'The server is not responding. Try again.');

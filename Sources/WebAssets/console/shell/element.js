@@ -20,9 +20,23 @@ export function find(root, selector, type) {
 
 /**
  * Puts the focus on an element, if there is one that can have it.
- * @param {Element | null | undefined | false} node
+ * @param {Element | null | undefined | false | ''} node
  * @param {FocusOptions=} options
  */
 export function focusOn(node, options) {
   if (node instanceof HTMLElement) node.focus(options);
+}
+
+/**
+ * An element that takes the place of another one, and its focus.
+ * @param {HTMLElement} node
+ * @param {HTMLElement | null | undefined} before
+ */
+export function replacing(node, before) {
+  if (before?.contains(document.activeElement)) {
+    queueMicrotask(() => {
+      if (document.activeElement === document.body) focusOn(node, { preventScroll: true });
+    });
+  }
+  return node;
 }

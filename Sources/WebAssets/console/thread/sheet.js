@@ -52,8 +52,12 @@ export class Sheet {
     const hadFocus = this.root.contains(document.activeElement);
     this.root.hidden = true;
     this.root.replaceChildren();
-    if (hadFocus && this.#from?.isConnected) focusOn(this.#from);
+    const from = this.#from;
     this.#from = null;
+    if (!hadFocus || !from) return;
+    // a row of the list may have been drawn anew
+    const id = from.getAttribute('data-id');
+    focusOn(from.isConnected ? from : id && document.querySelector(`a[data-id="${id}"]`));
   }
 }
 
