@@ -150,7 +150,10 @@ public func appendConversationJSON(
           $0.appendMember("preview", conversation.lastPreview ?? "")
           $0.appendMember("role", conversation.lastRole ?? "")
           $0.appendMember("at", at)
-          appendNamed("operator", conversation.lastAuthor, conversation.lastAuthorName, to: &$0)
+          // Most are the assignee's, and a list has a hundred of them.
+          if let author = conversation.lastAuthor, author != conversation.assignee {
+            appendNamed("operator", author, conversation.lastAuthorName, to: &$0)
+          }
         }
       } else {
         json.appendMember("last_message", json: "null")

@@ -134,7 +134,8 @@ struct GeneratedConversations {
   /// assigned to the first real member. Response and closing times are distributed exponentially:
   /// longer in busy hours and with slower operators. Visitors who waited long give fewer stars. One
   /// in twenty closed conversations went from one operator to another after the first reply. A
-  /// conversation belongs to the team of its operator; those that wait belong to none.
+  /// closed conversation belongs to the team of its operator. Open ones belong to none, so that
+  /// every operator gets them.
   private static let draw: StaticString = """
     WITH languages AS (
       SELECT p.n, p.names, row_number() OVER (ORDER BY p.n, g) - 1 AS place,
@@ -199,7 +200,7 @@ struct GeneratedConversations {
       CASE WHEN t.status = 'closed' AND t.rated < 0.35 THEN greatest(1, 5 - floor(t.anger
         * (t.harshness + CASE WHEN t.claim > interval '90 seconds' THEN 0.6 ELSE 0 END))::int) END,
       (o.id IS NOT NULL)::int,
-      CASE WHEN t.status <> 'waiting' THEN (
+      CASE WHEN t.status = 'closed' THEN (
         SELECT d.team FROM demo_staff d WHERE d.id = coalesce(o.id, t.operator_id)) END
     FROM answered t
     JOIN languages l ON l.place = floor(t.language * l.places)
@@ -302,8 +303,7 @@ struct GeneratedConversations {
     SELECT $1::uuid, r.id, l.tag FROM demo_rows r JOIN demo_places l ON l.n = r.place
     WHERE r.n % 5 < 2 AND r.status <> 'waiting'
     """,
-    // The targets of closed conversations, as of a shop that is always open. The gateway computes
-    // those of the open ones.
+    // The targets of a shop that is always open.
     """
     INSERT INTO chat_targets (workspace_id, session_id, started_at, team_id,
       first_response_minutes, resolution_minutes, first_response_due_at, resolution_due_at,
@@ -314,7 +314,6 @@ struct GeneratedConversations {
     FROM demo_rows r JOIN demo_teams t ON t.id = r.team CROSS JOIN LATERAL (
       SELECT r.created_at + t.response * interval '1 minute' AS response,
         r.created_at + t.resolution * interval '1 minute' AS resolution) AS d
-    WHERE r.status = 'closed'
     """,
     """
     INSERT INTO csat_responses

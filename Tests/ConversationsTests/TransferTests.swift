@@ -43,6 +43,9 @@ import Testing
       session: session, workspace: place.id, id: Workplace.identifier(), role: "operator",
       kind: "text", sender: place.mika.id, name: "Mika", body: Array("one moment".utf8),
       payload: nil)
+    var own: [UInt8] = []
+    appendConversationJSON(try await place.read(session), to: &own)
+    #expect(JSONValue(own)?["last_message"]?["operator"] == nil, "the assignee's own")
     #expect(try await place.transfer(session, to: ivo.id, reason: "knows bikes") == .applied)
     let row = try await place.read(session)
     #expect(row.assignee == ivo.id && row.lastPreview == "one moment")

@@ -105,6 +105,11 @@ class BulkRun(WidgetRun):
         for session in self.members[:2]:
             self.rest("POST", f"{LIST}/{session}/close", {})
         page.keyboard.press("e")
+        expect(page.get_by_role("form", name=f"Close {COUNT} conversations")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("a.row:focus")).to_have_count(1)
+        self.promise("a sheet that is left gives the focus back to the row, also one that was drawn anew")
+        page.keyboard.press("e")
         page.locator(".bulk").get_by_label("Reason").fill("Answered by mail")
         page.locator(".bulk").get_by_role("button", name="Close conversation").click()
         expect(self.report(self.mika)).to_have_text(re.compile(rf"^{COUNT - 2} closed\. 2 closed already by .+\.$"))

@@ -75,6 +75,7 @@ class ViewRun(WidgetRun):
         self.pictures(page, "views-save")
         self.button("Save view").click()
         expect(self.number(self.mika, "Billing")).to_have_text("2")
+        expect(self.chip(self.mika, "Billing")).to_be_focused()
         self.promise("filters are saved as a view, with its count")
         self.accessible(page, "the list with a saved view")
         self.button("Filter").click()

@@ -24,10 +24,10 @@ extension Schema {
       "visitor": visitor, "assignee": named.orNull,
       "team": named.orNull.described("Whose members take it; null: every operator."),
       "last_seq": seq,
-      "last_message": object([
-        "preview": text, "role": text, "at": time,
-        "operator": named.orNull.described("Null: somebody else wrote it."),
-      ]).orNull,
+      "last_message": object(
+        ["preview": text, "role": text, "at": time],
+        sometimes: ["operator": named.described("Who wrote it, if another than the assignee.")]
+      ).orNull,
       "read_seq": seq.described("The highest seq that any operator has read."),
       "unread": count.described("The visitor's messages that no operator has read, at most 100."),
       "visitor_read_seq": seq, "created_at": time, "updated_at": time,

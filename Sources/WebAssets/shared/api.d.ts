@@ -196,8 +196,8 @@ interface ConversationRow {
   /** Whose members take it. Missing: an older gateway. */
   team?: Named | null;
   last_seq: number;
-  /** `operator`: who wrote it, if an operator did. Missing: an older gateway. */
-  last_message: { preview: string; role: string; at: string; operator?: Named | null } | null;
+  /** `operator`: who wrote it, if another than the assignee. */
+  last_message: { preview: string; role: string; at: string; operator?: Named } | null;
   /** The highest seq that any operator has read. */
   read_seq: number;
   visitor_read_seq: number;

@@ -220,7 +220,7 @@ export class Inbox {
    * Whether this operator wrote the last message.
    * @param {ConversationRow} row
    */
-  wrote(row) { return row.last_message?.operator?.id === this.#me.id; }
+  wrote(row) { return authorOf(row)?.id === this.#me.id; }
 
   /**
    * The sections of a view, in their order.
@@ -367,6 +367,14 @@ export const faceOf = (row) => ({
   id: row.visitor?.id ?? row.id,
   name: nameOf(row),
 });
+
+/**
+ * The operator who wrote the last message.
+ * @param {ConversationRow} row
+ */
+export const authorOf = ({ last_message: last, assignee }) => (
+  last?.role === 'operator' ? last.operator ?? assignee : null
+);
 
 /**
  * The number of the visitor's unread messages. An older gateway does not count them: then also of

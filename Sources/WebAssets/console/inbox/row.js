@@ -2,7 +2,7 @@
 
 import { el, icon, tick } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
-import { faceOf, nameOf, pathOf, unreadOf } from './inbox.js';
+import { authorOf, faceOf, nameOf, pathOf, unreadOf } from './inbox.js';
 import { stars } from '../visitor/stars.js';
 
 /**
@@ -13,7 +13,7 @@ import { stars } from '../visitor/stars.js';
  */
 export function rowModel(row, { mine, wrote, on, first, typing, doing, selected }) {
   const last = row.last_message;
-  const who = wrote ? 'You' : last?.role === 'bot' ? 'Bot' : last?.operator?.name;
+  const who = wrote ? 'You' : last?.role === 'bot' ? 'Bot' : authorOf(row)?.name;
   const rating = row.status === 'closed' && row.rating || 0;
   const words = rating && row.rating_comment ? `“${row.rating_comment}”`
     : (who ? `${who}: ` : '') + (last?.preview ?? '');
