@@ -118,13 +118,13 @@ static const unsigned char brotli_12[] = {
 #embed "widget-forms-62c3251efd.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-ef21ecd823.js"
+#embed "widget-app-7fc8aad169.js"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-ef21ecd823.js.gz"
+#embed "widget-app-7fc8aad169.js.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-ef21ecd823.js.br"
+#embed "widget-app-7fc8aad169.js.br"
 };
 static const unsigned char plain_14[] = {
 #embed "widget-watch-7c9d7031cd.js"
@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-27ddccdc3c.css"
+#embed "console-59772f8532.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-27ddccdc3c.css.gz"
+#embed "console-59772f8532.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-27ddccdc3c.css.br"
+#embed "console-59772f8532.css.br"
 };
 static const unsigned char plain_19[] = {
 #embed "icon-192-799c892582.png"
@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-3604ce2584.js"
+#embed "console-pages-3bcf532c91.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-3604ce2584.js.gz"
+#embed "console-pages-3bcf532c91.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-3604ce2584.js.br"
+#embed "console-pages-3bcf532c91.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-4a5c432525.js"
+#embed "console-1514ba30c1.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-4a5c432525.js.gz"
+#embed "console-1514ba30c1.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-4a5c432525.js.br"
+#embed "console-1514ba30c1.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -327,7 +327,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-ef21ecd823.js",
+    {"/assets/widget-app-7fc8aad169.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
@@ -347,7 +347,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-27ddccdc3c.css",
+    {"/assets/console-59772f8532.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-3604ce2584.js",
+    {"/assets/console-pages-3bcf532c91.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-4a5c432525.js",
+    {"/assets/console-1514ba30c1.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
