@@ -121,9 +121,8 @@ import Testing
       #expect(try await place.database.ask(rating.statement) == true)
     }
     // A figure is counted by conversation, so a merge has none counted again.
-    let pending: StaticString = """
-      SELECT count(*) FROM chat_analytics_pending WHERE workspace_id = $1::uuid
-      """
+    let pending: StaticString =
+      "SELECT count(*) FROM chat_analytics_pending WHERE workspace_id = $1::uuid"
     let before = try await number(pending, place, place.id)
     let result = try result(try await merge(phone.id, into: laptop.id, place))
     #expect(try await number(pending, place, place.id) == before)
@@ -409,8 +408,7 @@ import Testing
     let (phone, laptop) = (try await begin(place), try await begin(place))
     try await merge(phone.id, into: laptop.id, place)
     _ = try await place.database.run(
-      Query(
-        "DELETE FROM chat_sessions WHERE workspace_id = $1::uuid", [.uuid(place.id)]))
+      Query("DELETE FROM chat_sessions WHERE workspace_id = $1::uuid", [.uuid(place.id)]))
     func expire() async throws -> Int64 {
       try await place.database.ask(
         ExpiredConversations.removeVisitors(

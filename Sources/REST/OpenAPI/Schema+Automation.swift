@@ -114,9 +114,11 @@ extension Schema {
         input(["label": label, "type": word(["url"]), "value": link]),
         input(
           ["label": label, "type": word(["operator"])],
-          optional: ["value": string(0...ReplyPayload.valueBytes).described(
-            "The id or name of the team that gets the conversation; empty or unknown: it stays "
-              + "where it is.")]),
+          optional: [
+            "value": string(0...ReplyPayload.valueBytes).described(
+              "The id or name of the team that gets the conversation; empty or unknown: it stays "
+                + "where it is.")
+          ]),
       ]), 0...APILimits.menuActions),
     "status": word(RichMenus.statuses),
   ]
