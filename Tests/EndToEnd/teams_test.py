@@ -206,6 +206,8 @@ class TeamsRun(WidgetRun):
         self.accessible(page, "the rule that hands over to a team")
         editor.get_by_role("button", name="Save", exact=True).click()
         expect(editor.get_by_text("Saved", exact=True)).to_be_visible()
+        # The page shows the saved rule in its list before it is left.
+        expect(page.locator(".items .item", has_text="Invoices")).to_be_visible()
         page.goto(f"{self.options.base_url}/console#/settings/menus")
         page.get_by_role("link", name="New menu").first.click()
         editor = page.get_by_role("complementary", name="menu")
