@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-3bcf532c91.js"
+#embed "console-pages-70764ba0b4.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-3bcf532c91.js.gz"
+#embed "console-pages-70764ba0b4.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-3bcf532c91.js.br"
+#embed "console-pages-70764ba0b4.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-1514ba30c1.js"
+#embed "console-24b1ab6260.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-1514ba30c1.js.gz"
+#embed "console-24b1ab6260.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-1514ba30c1.js.br"
+#embed "console-24b1ab6260.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-3bcf532c91.js",
+    {"/assets/console-pages-70764ba0b4.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-1514ba30c1.js",
+    {"/assets/console-24b1ab6260.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},

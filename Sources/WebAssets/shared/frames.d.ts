@@ -54,15 +54,15 @@ interface Payload extends Card {
   quick_replies?: Choice[];
   /** The visitor's answer to a choice: the message that offered it, and the value. */
   reply?: { to: string; value?: string };
-  /** The visitor asks for an operator. */
+  /** The visitor asks for an operator, of the team with this id or name perhaps. */
   handover?: boolean;
+  team?: Named | string | null;
   /** The kind of an event line, and its details. */
   event?: string;
   operator?: Named;
   by?: Named;
   from?: Named | null;
   to?: Named | null;
-  team?: Named | null;
   reason?: string;
   rating?: number;
   comment?: string;

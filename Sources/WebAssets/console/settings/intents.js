@@ -89,7 +89,7 @@ function answer(form, objects, teams, reply, change) {
     handover: wanted === 'handover' || undefined,
   }, true), { locked: form.locked });
   if (kind === 'handover') {
-    return [other, handoverTeam(teams, reply.team, (team) => change({ team }), form.locked)];
+    return [other, handoverTeam(teams, reply.team ?? '', (team) => change({ team }), form.locked)];
   }
   if (kind === 'text') {
     return [other, cell('Text', reply.text, (words) => change({ text: words }), {

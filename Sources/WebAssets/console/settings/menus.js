@@ -48,7 +48,7 @@ const fields = (form, teams) => [
         maxlength: 40 }),
       pick('Action', action.type, KINDS, (type) => change({ type, value: '' }, true), {
         locked: form.locked }),
-      action.type === 'operator' ? handoverTeam(teams, action.value,
+      action.type === 'operator' ? handoverTeam(teams, action.value ?? '',
         (value) => change({ value }), form.locked) : cell(
         action.type === 'url' ? 'URL' : 'Text to send (empty: the label)',
         action.value,

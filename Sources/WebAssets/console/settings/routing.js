@@ -32,11 +32,11 @@ export function rules(form, teams) {
  * The team that gets a conversation when the bot or the menu hands it to people; null if the
  * workspace has none to choose from.
  * @param {Team[]} teams
- * @param {string=} own its id or name
+ * @param {string} own its id or name, or ''
  * @param {(team: string) => void} change
- * @param {boolean=} locked
+ * @param {string=} locked
  */
-export function handoverTeam(teams, own = '', change, locked) {
+export function handoverTeam(teams, own, change, locked) {
   if (!teams.length && !own) return null;
   const named = teams.find(({ name }) => name === own)?.id ?? own;
   const all = options(teams, named);

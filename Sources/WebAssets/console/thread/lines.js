@@ -64,7 +64,8 @@ function event(payload, me) {
     case 'transferred': {
       const from = name(payload.from);
       const to = payload.to ? name(payload.to)
-        : payload.team ? `the team ${payload.team.name}` : 'the queue';
+        : typeof payload.team === 'object' && payload.team ? `the team ${payload.team.name}`
+          : 'the queue';
       if (!to) return '';
       return from === 'you' ? `You transferred this to ${to}` : `${from ?? 'Someone'} transferred this to ${to}`;
     }
