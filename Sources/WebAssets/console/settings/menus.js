@@ -119,6 +119,19 @@ const copy = ({ sync_status: status = 'none', sync_error: error }) => (
   (COPIES[status] ?? COPIES.none) + (error ? `: ${error}` : '')
 );
 
+/**
+ * A menu in the list.
+ * @param {RichMenu} item
+ */
+const row = (item) => ({
+  title: item.name,
+  meta: item.actions.map(({ label }) => label).join(' · '),
+  text: item.actions.map(({ label }) => label).join(' '),
+  side: item.status === 'published'
+    ? el('span.verdict', {}, icon('check', 'small'), STATES.published)
+    : el('span.meta', {}, STATES[item.status]),
+});
+
 /** @param {SettingsContext} context */
 export async function open(context) {
   const { settings, workspace } = await context.workspace.load();
@@ -164,14 +177,7 @@ export async function open(context) {
     heading: ({ name }) => name,
     blank: () => ({ id: '', name: '', actions: [blank()], status: 'draft' }),
     values: (item) => item,
-    row: (item) => ({
-      title: item.name,
-      meta: item.actions.map(({ label }) => label).join(' · '),
-      text: item.actions.map(({ label }) => label).join(' '),
-      side: item.status === 'published'
-        ? el('span.verdict', {}, icon('check', 'small'), STATES.published)
-        : el('span.meta', {}, STATES[item.status]),
-    }),
+    row,
     fields: (form, item, isNew, editor) => [
       ...fields(form, teams),
       !isNew && !form.locked && publishing(context, editor, reload),
