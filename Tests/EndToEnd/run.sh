@@ -170,7 +170,10 @@ beside "teams" ./teams.sh
 beside "bulk" ./bulk.sh
 beside "personal data" ./personal_data.sh
 beside "day" ./day.sh
+beside "assist" ./assist.sh
 beside "visitors" ./visitors.sh
+beside "visitors, list" ./visitor_list.sh
+beside "merge" ./merge.sh
 beside "push" ./push.sh
 beside "saved views" ./views.sh
 beside "analytics" ./analytics.sh
