@@ -37,6 +37,21 @@ BEGIN
 END
 $f$;
 COMMENT ON FUNCTION chirrup_outbox_merge() IS 'Writes the event visitor.merged for the webhooks.';
+DO $$
+DECLARE
+  item record;
+BEGIN
+  -- PUBLIC, and whoever default privileges name.
+  FOR item IN
+    SELECT p.oid::regprocedure AS name, grantee
+    FROM pg_proc p CROSS JOIN LATERAL aclexplode(coalesce(proacl, acldefault('f', proowner)))
+    WHERE p.oid = to_regprocedure(format('%I.chirrup_outbox_merge()', current_schema())) AND grantee <> proowner
+  LOOP
+    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', item.name,
+      CASE item.grantee WHEN 0 THEN 'PUBLIC' ELSE item.grantee::regrole::text END);
+  END LOOP;
+END
+$$;
 CREATE OR REPLACE TRIGGER visitors_merged AFTER UPDATE OF merged_into ON visitors FOR EACH ROW
   WHEN (OLD.merged_into IS NULL AND NEW.merged_into IS NOT NULL) EXECUTE FUNCTION chirrup_outbox_merge();
 
