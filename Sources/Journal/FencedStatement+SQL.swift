@@ -129,9 +129,9 @@ extension FencedStatement {
       ]
   }
 
-  /// A batch of one entry without payload, the most common one. The INSERT takes the values from the
-  /// parameters, and the hash is computed by the gateway, so that PostgreSQL carries no columns from
-  /// one part of the statement to the next: a sixth fewer instructions than `one`.
+  /// A batch of one entry without payload, the most common one. The INSERT takes the values from
+  /// the parameters, and the gateway computes the hash: PostgreSQL carries no columns from one part
+  /// of the statement to the next, which saves a sixth of its instructions.
   private static func plain(_ form: Form) -> SQL {
     """
     WITH moved AS (

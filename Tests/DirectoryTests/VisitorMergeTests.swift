@@ -107,7 +107,7 @@ import Testing
 
   @Test("the survivor has the conversations, ratings, events and attributes of both")
   func joined() async throws {
-    let place = try await Workplace()
+    let place = try await Workplace(in: Workers.fresh())
     let (phone, laptop) = (try await begin(place, "Ada"), try await begin(place, "A. Lovelace"))
     for (browser, attributes) in [(phone, #"{"plan":"pro","a":1}"#), (laptop, #"{"plan":"x"}"#)] {
       await place.say("Hello", in: browser.session, by: browser.id)
@@ -120,7 +120,7 @@ import Testing
         comment: nil, line: Workplace.identifier())
       #expect(try await place.database.ask(rating.statement) == true)
     }
-    // A figure is counted by conversation, so a merge has none counted again.
+    // A figure is of a conversation, so a merge has none counted again (nor do others, here).
     let pending: StaticString =
       "SELECT count(*) FROM chat_analytics_pending WHERE workspace_id = $1::uuid"
     let before = try await number(pending, place, place.id)
