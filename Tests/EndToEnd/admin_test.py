@@ -64,7 +64,7 @@ class AdminRun(PagesRun):
         self.go("analytics/7")
         self.go("analytics/90")
         tiles = page.locator(".tiles > div")
-        expect(tiles).to_have_count(5)
+        expect(tiles).to_have_count(6)
         answer = page.evaluate("async (path) => (await fetch(path)).json()", self.period(90))
         shown = tiles.first.locator("dd").first.inner_text()
         counted = self.sql("SELECT count(*) FROM chat_analytics_sessions WHERE day > (now() AT TIME ZONE 'UTC')::date - 90")
@@ -115,7 +115,7 @@ class AdminRun(PagesRun):
         self.accessible(page, "analytics without a server")
         self.desk.set_offline(False)
         page.get_by_role("button", name="Try again").click()
-        expect(tiles).to_have_count(5)
+        expect(tiles).to_have_count(6)
         self.promise("without a server analytics shows an error, and recovers")
 
     def period(self, days: int) -> str:

@@ -36,7 +36,7 @@ PROBLEMS = """async (whole) => {
   const panel = root.querySelector('dialog');
   await Promise.all(panel.getAnimations().map((it) => it.finished));
   const form = root.querySelector('form');
-  const close = panel.querySelector('header button:last-of-type');
+  const close = panel.querySelector('.head button:last-of-type');
   const controls = [...form.querySelectorAll('input, textarea, button'), form.parentNode.parentNode.querySelector(
     'dialog > .again'), close];
   const problems = [];

@@ -34,7 +34,7 @@ COLOURS = """async (picture) => {
 #: The parts of the header that are cut off or overlap another.
 CLIPPED = """() => {
   const panel = %s.querySelector('dialog');
-  const head = panel.querySelector('header');
+  const head = panel.querySelector('.head');
   const parts = [...head.querySelectorAll('h2, .who p, button, .mark')].filter((it) => it.checkVisibility());
   const around = head.getBoundingClientRect();
   const problems = [];
