@@ -243,7 +243,8 @@ class HostRun(WidgetRun):
 
     def seen(self, page: Page, it, what: str) -> None:
         """Whether something can be seen within the place of an element."""
-        it.scroll_into_view_if_needed()
+        # In one step, since the widget may draw an element anew at any time.
+        it.evaluate("(it) => it.scrollIntoView({ block: 'nearest' })")
         box = it.bounding_box()
         clip = {**box, "x": box["x"] - 2, "y": box["y"] - 2, "width": box["width"] + 4, "height": box["height"] + 4}
         picture = base64.b64encode(page.screenshot(clip=clip, animations="disabled")).decode()

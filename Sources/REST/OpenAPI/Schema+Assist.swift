@@ -24,15 +24,15 @@ extension Schema {
       "model": string(1...APILimits.modelBytes, pattern: "^[ -~]+$"),
     ],
     optional: [
-      "api_key": string(0...APILimits.endpointKeyBytes, pattern: "^[!-~]*$").orNull.described(
+      "api_key": string(0...APILimits.endpointKeyBytes, pattern: "^[!-~]*$").described(
         "Missing, null or empty: the stored one stays if it belongs to the same endpoint. Never "
           + "returned."),
-      "enabled": bool.orNull,
-      "uses": array(of: assistUse, 0...AssistUse.allCases.count).orNull,
-      "token_limit": tokenLimit.orNull,
-      "tokens_per_day": int(AssistSettingsRoutes.tokensRange).orNull,
-      "tokens_per_month": int(AssistSettingsRoutes.tokensRange).orNull,
-      "timeout_seconds": int(AssistSettingsRoutes.timeoutRange).orNull,
+      "enabled": bool,
+      "uses": array(of: assistUse, 0...AssistUse.allCases.count),
+      "token_limit": tokenLimit,
+      "tokens_per_day": int(AssistSettingsRoutes.tokensRange),
+      "tokens_per_month": int(AssistSettingsRoutes.tokensRange),
+      "timeout_seconds": int(AssistSettingsRoutes.timeoutRange),
     ]
   ).named("AssistChange")
 
@@ -41,9 +41,9 @@ extension Schema {
   static let newDraft = input(
     ["use": assistUse],
     optional: [
-      "language": string(2...APILimits.languageBytes, format: "language").orNull.described(
+      "language": string(2...APILimits.languageBytes, format: "language").described(
         "A language tag (BCP 47). Required for a translation; of a summary it is the language."),
-      "text": string(0...AssistPrompt.textBytesMax).orNull.described(
+      "text": string(0...AssistPrompt.textBytesMax).described(
         "The text to be translated; only for a translation, which requires it."),
     ]
   ).named("NewDraft")

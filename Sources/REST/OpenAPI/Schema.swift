@@ -47,7 +47,10 @@ struct Schema: Sendable {
   /// This schema, or null.
   var orNull: Schema {
     guard name == nil, keywords["format"] == nil, case .string(let type)? = keywords["type"] else {
-      return .any(of: [self, Schema(["type": .string("null")])])
+      var inner = self
+      let description = name == nil ? inner.keywords.removeValue(forKey: "description") : nil
+      let either = Schema.any(of: [inner, Schema(["type": .string("null")])])
+      return description.map { either.with("description", $0) } ?? either
     }
     var schema = with("type", .array([.string(type), .string("null")]))
     if case .array(let words)? = keywords["enum"] {
