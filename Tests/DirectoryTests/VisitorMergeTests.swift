@@ -123,7 +123,7 @@ import Testing
     // Figures are of conversations: one is counted again, because its rating has changed.
     let pending: StaticString =
       "SELECT count(*) FROM chat_analytics_pending WHERE workspace_id = $1::uuid"
-    let before = try await number(pending, place, place.id)
+    let before = try #require(try await number(pending, place, place.id))
     let result = try result(try await merge(phone.id, into: laptop.id, place))
     #expect(try await number(pending, place, place.id) == before + 1)
     #expect(result.survivor == laptop.id && result.moved == 1 && !result.isBlocked)

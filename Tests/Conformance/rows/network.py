@@ -272,10 +272,10 @@ def half_open(t):
     t.witness.peer = None
     while t.gateway.descriptors() >= with_witness:
         time.sleep(0.05)
-    idle = t.gateway.descriptors() - len(chats)
+    idle = t.gateway.lasting_descriptors() - len(chats)
     set_loopback(False)
     try:
-        t.eventually(lambda: t.gateway.descriptors() <= idle, 120 * t.scale)
+        t.eventually(lambda: t.gateway.lasting_descriptors() <= idle, 120 * t.scale)
         taken = time.monotonic() - begin
         t.note(f"freed after {taken:.0f} s")
         t.check(30 < taken < 100 * t.scale, f"freed after {taken:.0f} s")
