@@ -80,7 +80,7 @@ let package = Package(
     layer("Postgres", ["CLibpq", "Primitives"]),
     layer("EmbeddedPostgres", ["Kernel", "Primitives"]),
     layer("SharedSQL", ["Postgres", "Primitives"]),
-    layer("Journal", ["SharedSQL", "Postgres", "OpenSSL", "Chat", "Primitives"]),
+    layer("Journal", ["SharedSQL", "Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["SharedSQL", "Postgres", "CMigrations", "Primitives"]),
     layer("Tokens", ["Primitives", "JSON", "OpenSSL"]),
     layer(
@@ -186,10 +186,7 @@ let package = Package(
     suite("EmbeddedPostgresTests", ["EmbeddedPostgres", "Postgres", "Primitives"]),
     suite(
       "JournalTests",
-      [
-        "Journal", "SharedSQL", "Postgres", "Migrator", "EmbeddedPostgres", "Fixtures", "Chat",
-        "Primitives",
-      ]),
+      ["Journal", "Postgres", "Migrator", "EmbeddedPostgres", "Fixtures", "Chat", "Primitives"]),
     suite("MigratorTests", ["Migrator", "Postgres", "EmbeddedPostgres", "Fixtures", "Primitives"]),
     suite(
       "DataRetentionTests",

@@ -39,7 +39,7 @@ extension FencedStatement {
     SELECT workspace_id, session_id, head - 1, gen_random_uuid(), 'system', 'event', NULL::uuid,
       NULL::uuid, NULL::text, claimant_name || ' joined',
       jsonb_build_object('event', 'claimed',
-        'operator', jsonb_build_object('id', claimant, 'name', claimant_name)), NULL::bytea
+        'operator', jsonb_build_object('id', claimant, 'name', claimant_name))
     FROM moved WHERE claimant IS NOT NULL
     """
 
@@ -51,7 +51,7 @@ extension FencedStatement {
   private static func store(sessions: SQL, further: SQL? = nil, _ form: Form) -> SQL {
     let first: SQL = """
       SELECT workspace_id, session_id, head, id, role, kind, user_id, operator_id, operator_name,
-        body, payload, hash
+        body, payload
       FROM moved
       """
     let others: SQL = """
@@ -62,13 +62,12 @@ extension FencedStatement {
       WITH moved AS (
         \(update(sessions: sessions, form))
         RETURNING r.place, r.workspace_id, r.session_id, r.id, r.role, r.kind, r.user_id,
-          r.operator_id, r.operator_name, r.body, r.payload, r.hash, \(returned(form))
+          r.operator_id, r.operator_name, r.body, r.payload, \(returned(form))
       ), inserted AS (
         \(insert)
         SELECT e.id, e.workspace_id, e.session_id, e.head + 1, e.role, e.kind, e.body, e.payload,
           e.user_id, e.operator_id, e.operator_name,
-          coalesce(e.hash,
-            \(ContentHash.of(kind: "e.kind", payload: "e.payload", content: "e.body"))),
+          \(ContentHash.of(kind: "e.kind", payload: "e.payload", content: "e.body")),
           statement_timestamp()
         FROM \(isPlain ? "moved" : "(\(first) \(others))") AS e
       )
@@ -115,54 +114,47 @@ extension FencedStatement {
   }
 
   static let all: [Prepared] = Form.allCases.flatMap { form in
-    (form == .claim
-      ? []
-      : [Prepared(name: name(form, .plain).description, sql: plain(form), types: plainTypes)])
-      + [
-        Prepared(name: name(form, .one).description, sql: one(form), types: oneTypes),
-        Prepared(
-          name: name(form, .each).description, sql: each(form),
-          types: sessionTypes + (form == .claim ? claimTypes : [])),
-        Prepared(
-          name: name(form, .several).description, sql: several(form),
-          types: sessionTypes + furtherTypes + (form == .claim ? claimTypes : [])),
-      ]
+    [
+      Prepared(name: name(form, .one).description, sql: one(form), types: oneTypes),
+      Prepared(
+        name: name(form, .each).description, sql: each(form),
+        types: sessionTypes + (form == .claim ? claimTypes : [])),
+      Prepared(
+        name: name(form, .several).description, sql: several(form),
+        types: sessionTypes + furtherTypes + (form == .claim ? claimTypes : [])),
+    ]
   }
-
-  /// A batch of one entry without payload, the most common one. The INSERT takes the values from
-  /// the parameters, and the gateway computes the hash: PostgreSQL carries no columns from one part
-  /// of the statement to the next, which saves a sixth of its instructions.
-  private static func plain(_ form: Form) -> SQL {
-    """
-    WITH moved AS (
-      \(update(sessions: "(\(oneSession)) AS r", form))
-      RETURNING s.updated_at
-    )
-    \(insert)
-    SELECT $9, $1, $2, $3 + 1, $6, $10, $14, NULL, $11, $12, $13, $15, updated_at FROM moved
-    RETURNING 1::bigint, created_at
-    """
-  }
-  private static let plainTypes = entryOfOneTypes + [ParameterBuffer.TypeID.bytea.rawValue]
 
   /// A batch of one entry. PostgreSQL plans and runs it as if the values were written in place.
+  /// Without a claim the INSERT takes them from the parameters: PostgreSQL then carries no columns
+  /// from one part of the statement to the next, which saves a tenth of its instructions.
   private static func one(_ form: Form) -> SQL {
-    store(
+    let session: SQL = """
+      SELECT $1 AS workspace_id, $2 AS session_id, $3 AS head, 1 AS count, $4 AS messages,
+        $5 AS preview, $6 AS preview_role, $7 AS responds, $8 AS replies
+      """
+    guard form == .claim else {
+      return """
+        WITH moved AS (
+          \(update(sessions: "(\(session)) AS r", form)) RETURNING s.updated_at
+        )
+        \(insert)
+        SELECT $9, $1, $2, $3 + 1, $6, $10, $14, $15, $11, $12, $13,
+          \(ContentHash.of(kind: "$10", payload: "$15", content: "$14")), updated_at
+        FROM moved
+        RETURNING 1::bigint, created_at
+        """
+    }
+    return store(
       sessions: """
-        (\(oneSession), $9 AS id, $6 AS role, $10 AS kind, $11 AS user_id, $12 AS operator_id,
-          $13 AS operator_name, $14 AS body, $15 AS payload, NULL::bytea AS hash,
-          1::bigint AS place, $12 AS claimant, $13 AS claimant_name) AS r
+        (\(session), $9 AS id, $6 AS role, $10 AS kind, $11 AS user_id, $12 AS operator_id,
+          $13 AS operator_name, $14 AS body, $15 AS payload, 1::bigint AS place, $12 AS claimant,
+          $13 AS claimant_name) AS r
         """, form)
   }
-  private static let oneTypes = entryOfOneTypes + [ParameterBuffer.TypeID.jsonb.rawValue]
-
-  private static let oneSession: SQL = """
-    SELECT $1 AS workspace_id, $2 AS session_id, $3 AS head, 1 AS count, $4 AS messages,
-      $5 AS preview, $6 AS preview_role, $7 AS responds, $8 AS replies
-    """
-  private static let entryOfOneTypes: [UInt32] = [
+  private static let oneTypes: [UInt32] = [
     ParameterBuffer.TypeID.uuid, .uuid, .int8, .int8, .text, .text, .bool, .bool, .uuid, .text,
-    .uuid, .uuid, .text, .text,
+    .uuid, .uuid, .text, .text, .jsonb,
   ].map(\.rawValue)
 
   /// - Parameter claimants: the parameters of the form `claim`.
@@ -173,11 +165,11 @@ extension FencedStatement {
     """
     (
       SELECT *
-      FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
+      FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
           \(claimants.map { ", \($0)" } ?? ""))
         WITH ORDINALITY AS t (workspace_id, session_id, head, count, messages, preview,
           preview_role, responds, replies, id, role, kind, user_id, operator_id, operator_name,
-          body, payload, hash\(claimants == nil ? "" : ", claimant, claimant_name"), place)
+          body, payload\(claimants == nil ? "" : ", claimant, claimant_name"), place)
       WHERE head >= 0 AND count > 0
     ) AS r
     """
@@ -189,7 +181,7 @@ extension FencedStatement {
     ].map(\.rawValue) + entryTypes
   private static let entryTypes: [UInt32] = [
     ParameterBuffer.TypeID.uuidArray, .textArray, .textArray, .uuidArray, .uuidArray, .textArray,
-    .textArray, .jsonbArray, .byteaArray,
+    .textArray, .jsonbArray,
   ].map(\.rawValue)
   private static let claimTypes: [UInt32] = [
     ParameterBuffer.TypeID.uuidArray, .textArray,
@@ -197,19 +189,18 @@ extension FencedStatement {
 
   /// A batch with one entry for each of its sessions.
   private static func each(_ form: Form) -> SQL {
-    store(sessions: sessions(form == .claim ? "$19, $20" : nil), form)
+    store(sessions: sessions(form == .claim ? "$18, $19" : nil), form)
   }
 
   /// A batch with further entries of its sessions.
   private static func several(_ form: Form) -> SQL {
     store(
-      sessions: sessions(form == .claim ? "$30, $31" : nil),
+      sessions: sessions(form == .claim ? "$28, $29" : nil),
       further: """
         SELECT m.workspace_id, m.session_id, f.seq - 1, f.id, f.role, f.kind, f.user_id,
-          f.operator_id, f.operator_name, f.body, f.payload, f.hash
-        FROM unnest($19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)
-          AS f (place, seq, id, role, kind, user_id, operator_id, operator_name, body, payload,
-            hash)
+          f.operator_id, f.operator_name, f.body, f.payload
+        FROM unnest($18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
+          AS f (place, seq, id, role, kind, user_id, operator_id, operator_name, body, payload)
         JOIN moved AS m ON m.place = f.place
         """, form)
   }

@@ -34,21 +34,18 @@ enum FencedStatement {
     case claim
   }
 
-  /// The rows of a batch: one without payload, which claims nothing; another one; one for each of
-  /// its sessions; or further ones of its sessions.
-  enum Rows: CaseIterable { case plain, one, each, several }
+  /// The rows of a batch: one; one for each of its sessions; or further ones of its sessions.
+  enum Rows { case one, each, several }
 
   static func name(_ form: Form, _ rows: Rows) -> StaticString {
     switch (form, rows) {
-    case (.later, .plain): "plain"
     case (.later, .one): "one"
     case (.later, .each): "each"
     case (.later, .several): "several"
-    case (.first, .plain): "first_plain"
     case (.first, .one): "first_one"
     case (.first, .each): "first_each"
     case (.first, .several): "first_several"
-    case (.claim, .plain), (.claim, .one): "claim_one"
+    case (.claim, .one): "claim_one"
     case (.claim, .each): "claim_each"
     case (.claim, .several): "claim_several"
     }
@@ -77,10 +74,8 @@ enum FencedStatement {
   /// Characters of `chat_sessions.last_message_preview`.
   static let previewCharacters = 120
 
-  /// The parameters of `plain` and `one`.
   static func writeOne(
-    of batch: borrowing Batch, _ rows: borrowing FencedRows, _ hasher: borrowing ContentHasher,
-    to parameters: inout ParameterBuffer
+    of batch: borrowing Batch, _ rows: borrowing FencedRows, to parameters: inout ParameterBuffer
   ) {
     let group = rows.groups[0]
     let record = batch.record(rows.order[0])
@@ -106,10 +101,6 @@ enum FencedStatement {
       parameters.appendNull(.text)
     }
     parameters.append(.text) { bytes in batch.withBody(rows.order[0]) { bytes.append($0) } }
-    if rows.rows == .plain {
-      parameters.append(.bytea) { hasher.append(hashOf: batch, rows.order[0], to: &$0) }
-      return
-    }
     let hasPayload = batch.withPayload(rows.order[0]) { $0.byteCount > 0 }
     guard hasPayload else { return parameters.appendNull(.jsonb) }
     parameters.append(.jsonb) { bytes in
@@ -120,8 +111,7 @@ enum FencedStatement {
 
   /// The parameters of `each` and, with further entries, of `several`.
   static func writeAll(
-    of batch: borrowing Batch, _ rows: borrowing FencedRows, _ hasher: borrowing ContentHasher,
-    to parameters: inout ParameterBuffer
+    of batch: borrowing Batch, _ rows: borrowing FencedRows, to parameters: inout ParameterBuffer
   ) {
     let groups = rows.groups
     let order = rows.order
@@ -142,7 +132,7 @@ enum FencedStatement {
     }
     parameters.appendArray(.boolArray, of: .bool, groups) { $0.appendElement($1.responds) }
     parameters.appendArray(.boolArray, of: .bool, groups) { $0.appendElement($1.replies) }
-    writeEntries(of: batch, rows.first, hasher, to: &parameters)
+    writeEntries(of: batch, rows.first, to: &parameters)
     if !rows.further.isEmpty {
       parameters.appendArray(.int8Array, of: .int8, rows.further) { bytes, row in
         bytes.appendElement(Int64(rows.places[row]) + 1)
@@ -150,7 +140,7 @@ enum FencedStatement {
       parameters.appendArray(.int8Array, of: .int8, rows.further) { bytes, row in
         bytes.appendElement(rows.seq(of: row))
       }
-      writeEntries(of: batch, rows.further, hasher, to: &parameters)
+      writeEntries(of: batch, rows.further, to: &parameters)
     }
     guard rows.form == .claim else { return }
     parameters.appendArray(.uuidArray, of: .uuid, groups) { bytes, group in
@@ -164,8 +154,7 @@ enum FencedStatement {
 
   /// The columns of `chats` that the batch fills.
   private static func writeEntries(
-    of batch: borrowing Batch, _ rows: [Int], _ hasher: borrowing ContentHasher,
-    to parameters: inout ParameterBuffer
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
   ) {
     parameters.appendArray(.uuidArray, of: .uuid, rows) { bytes, row in
       bytes.appendElement(batch.record(row).id)
@@ -189,10 +178,6 @@ enum FencedStatement {
       batch.withSenderName(row) { bytes.appendElement($0) }
     }
     writeTexts(of: batch, rows, to: &parameters)
-    parameters.append(.byteaArray) { bytes in
-      bytes.appendArrayHeader(element: .bytea, count: rows.count)
-      for row in rows { hasher.appendElement(hashOf: batch, row, to: &bytes) }
-    }
   }
 
   /// Bodies and payloads.
@@ -228,10 +213,10 @@ struct FencedRows {
   private var positions: [Int] = []
   private(set) var form = FencedStatement.Form.later
 
-  private(set) var rows = FencedStatement.Rows.one
-
   /// The statement that stores them, by the name under which it is prepared.
-  var statement: StaticString { FencedStatement.name(form, rows) }
+  var statement: StaticString {
+    FencedStatement.name(form, order.count == 1 ? .one : further.isEmpty ? .each : .several)
+  }
 
   /// The number of an entry.
   func seq(of row: Int) -> Int64 { seqs[row] + (groups[places[row]].claim == nil ? 0 : 1) }
@@ -252,12 +237,6 @@ struct FencedRows {
     positions.append(contentsOf: repeatElement(0, count: batch.count))
     for (position, row) in rows.enumerated() { positions[row] = position }
     for (place, row) in order.enumerated() { add(batch, row, at: place) }
-    if rows.count > 1 {
-      self.rows = further.isEmpty ? .each : .several
-    } else {
-      let hasPayload = batch.withPayload(rows[0]) { $0.byteCount > 0 }
-      self.rows = hasPayload || form == .claim ? .one : .plain
-    }
   }
 
   /// The statement has stored the rows of the group at `place`.

@@ -38,7 +38,6 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
   private var lockKeys: [AppendStatement.SessionKey] = []
   private var replies: [Int] = []
   private var fencedRows = FencedRows()
-  private let hasher = ContentHasher()
   /// The transaction whose results are being received is a fenced statement.
   private var isFenced = false
   private var locks = ParameterBuffer()
@@ -76,9 +75,9 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
     fencedRows.group(batch, rows)
     parameters.removeAll()
     if rows.count == 1 {
-      FencedStatement.writeOne(of: batch, fencedRows, hasher, to: &parameters)
+      FencedStatement.writeOne(of: batch, fencedRows, to: &parameters)
     } else {
-      FencedStatement.writeAll(of: batch, fencedRows, hasher, to: &parameters)
+      FencedStatement.writeAll(of: batch, fencedRows, to: &parameters)
     }
     guard pq.execute(prepared: fencedRows.statement, parameters), pq.sync() else { return false }
     expect([.fenced, .sync])

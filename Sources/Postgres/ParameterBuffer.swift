@@ -11,7 +11,6 @@ package struct ParameterBuffer {
     case int8 = 20
     case text = 25
     case boolArray = 1000
-    case byteaArray = 1001
     case textArray = 1009
     case int8Array = 1016
     case timestamptz = 1184

@@ -1,7 +1,6 @@
 import Chat
 import Postgres
 import Primitives
-import SharedSQL
 import Testing
 
 @testable import Journal
@@ -68,44 +67,6 @@ import Testing
       page.entries.map(\.at) == [one[0], each[1], several[0], several[2], several[4]].map(\.at))
     // Each was a transaction of its own that is committed: another connection sees it.
     #expect(try database.seqs(b) == [1, 2, 3])
-  }
-
-  /// The gateway computes the hash of an entry without payload, PostgreSQL that of any other; both
-  /// find a repeated id whatever stored it.
-  @Test(arguments: ["", #"{"b": 1}"#])
-  func `an entry has the same hash whichever statement stores it`(payload: String) throws {
-    let body = Array("Wo ist mein Paket? 😀".utf8)
-    func entries(_ batch: inout Batch, _ rows: [(Identifier, Identifier)]) {
-      for (session, id) in rows { batch.add(session, id: id, body: body, payload: payload) }
-    }
-    var writer = try readyWriter()
-    var ids: [Identifier] = []
-    func store(_ sessions: [Identifier], heads: [Identifier: Int64]) throws {
-      let rows = sessions.map { ($0, freshIdentifier()) }
-      ids += rows.map(\.1)
-      let outcomes = try append(&writer, heads: heads) { entries(&$0, rows) }
-      #expect(outcomes.allSatisfy { $0.verdict == .stored })
-    }
-    let (a, b) = (try database.session(), try database.session())
-    try store([a], heads: [a: 0])
-    try store([a], heads: [a: 1])
-    try store([a, b], heads: [a: 2, b: 0])
-    try store([a, b, b], heads: [a: 3, b: 1])
-    let fences = writer.fences
-    #expect(fences == counts(4, 0))
-    try store([a], heads: [:])
-    let hash = ContentHash.of(kind: "kind", payload: "payload", content: "content")
-    let hashes = try database.sql.run(
-      Query(
-        """
-        SELECT count(*), count(DISTINCT content_hash), bool_and(content_hash = \(hash))
-        FROM chats WHERE session_id = ANY ($1)
-        """, [.uuids([a, b])]))
-    #expect(hashes.int(0, 0) == 8)
-    #expect(hashes.int(0, 1) == 1)
-    #expect(hashes.bool(0, 2) == true)
-    let repeated = try append(&writer, heads: [a: 5]) { entries(&$0, [(a, ids[0])]) }
-    #expect(repeated.map(\.verdict) == [.duplicate])
   }
 
   /// The reasons for which a session is left, each with the verdict of the statements under locks.
@@ -339,7 +300,7 @@ import Testing
     rows.group(batch, [1, 4, 5])
     #expect(rows.order == [4, 1, 5])
     rows.group(batch, [2])
-    #expect(rows.statement.description == "plain")
+    #expect(rows.statement.description == "one")
     var outcomes = [Outcome(verdict: .unavailable)]
     rows.settle(0, at: WallTime(microseconds: 5), in: &outcomes)
     #expect(

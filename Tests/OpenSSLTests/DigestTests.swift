@@ -14,27 +14,6 @@ import Testing
         == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
   }
 
-  @Test("a context gives one digest after the other, of texts in parts")
-  func contexts() {
-    let context = SHA256Context()
-    var digests: [UInt8] = []
-    context.begin()
-    context.finish(to: &digests)
-    context.begin()
-    context.update("a")
-    Array("bc".utf8).withRawSpan { context.update($0) }
-    context.finish(to: &digests)
-    // A text that is given up leaves nothing behind.
-    context.begin()
-    context.update("other")
-    context.begin()
-    context.update("abc")
-    context.finish(to: &digests)
-    #expect(Array(digests[..<32]) == SHA256.digest([]))
-    #expect(Array(digests[32..<64]) == SHA256.digest(Array("abc".utf8)))
-    #expect(Array(digests[64...]) == SHA256.digest(Array("abc".utf8)))
-  }
-
   @Test("HMAC-SHA-256 gives the code of test case 2 of RFC 4231")
   func hmac() {
     let code = HMACSHA256.code(

@@ -212,7 +212,7 @@ class CommitProxy(Proxy):
 class Stream:
     """One connection to PostgreSQL. A batch begins with Bind of one of these statements: under locks, or fenced."""
 
-    FIRST = ("begin", *(f"{first}{name}" for first in ("", "first_") for name in ("plain", "one", "each", "several")))
+    FIRST = ("begin", *(f"{first}{name}" for first in ("", "first_") for name in ("one", "each", "several")))
 
     def __init__(self):
         #: The gateway's bytes that are not a whole message yet; the offsets of their first byte and of the next one.
