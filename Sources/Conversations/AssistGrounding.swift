@@ -18,6 +18,18 @@ public enum AssistGrounding {
   public static let repliesMax: Int64 = 5
   public static let conversationsMax: Int64 = 3
 
+  /// The `words` in each of `texts`, and what each counts.
+  private static let weighed: SQL = """
+    hits AS (
+      SELECT t.id, w.lexeme FROM texts t
+      CROSS JOIN LATERAL unnest(tsvector_to_array(t.vector)) AS own (lexeme)
+      JOIN words w ON w.lexeme = own.lexeme
+    ), weights AS (
+      SELECT lexeme, ln((SELECT count(*) FROM texts) + 1.0) - ln(count(*)) AS weight
+      FROM hits GROUP BY lexeme
+    )
+    """
+
   /// The texts of canned replies with words of `question`, best first. One column.
   public static func replies(
     for question: String, in workspace: Identifier
@@ -32,14 +44,7 @@ public enum AssistGrounding {
           SELECT object_id AS id, payload ->> 'text' AS text,
             to_tsvector('simple', concat_ws(' ', object_id, shortcut, payload ->> 'text')) AS vector
           FROM reply_objects WHERE workspace_id = $1::uuid AND object_type = 'text'
-        ), hits AS (
-          SELECT t.id, w.lexeme FROM texts t
-          CROSS JOIN LATERAL unnest(tsvector_to_array(t.vector)) AS own (lexeme)
-          JOIN words w ON w.lexeme = own.lexeme
-        ), weights AS (
-          SELECT lexeme, ln((SELECT count(*) FROM texts) + 1.0) - ln(count(*)) AS weight
-          FROM hits GROUP BY lexeme
-        )
+        ), \(weighed)
         SELECT t.text FROM texts t
         JOIN hits h ON h.id = t.id JOIN weights w ON w.lexeme = h.lexeme
         WHERE t.text <> ''
@@ -82,14 +87,7 @@ public enum AssistGrounding {
             -- Nothing is learnt from a conversation without an answer.
             HAVING bool_or(e.role = 'operator')
           ) c
-        ), hits AS (
-          SELECT t.id, w.lexeme FROM texts t
-          CROSS JOIN LATERAL unnest(tsvector_to_array(t.vector)) AS own (lexeme)
-          JOIN words w ON w.lexeme = own.lexeme
-        ), weights AS (
-          SELECT lexeme, ln((SELECT count(*) FROM texts) + 1.0) - ln(count(*)) AS weight
-          FROM hits GROUP BY lexeme
-        )
+        ), \(weighed)
         SELECT t.text FROM texts t
         JOIN hits h ON h.id = t.id JOIN weights w ON w.lexeme = h.lexeme
         GROUP BY t.id, t.text ORDER BY sum(w.weight) DESC, t.id DESC LIMIT $4::bigint
