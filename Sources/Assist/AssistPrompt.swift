@@ -5,7 +5,7 @@
 public import Chat
 import Primitives
 
-/// What operators can have written. The raw values are those of the API and of the settings.
+/// The kinds of drafts. The API and the settings use the raw values.
 public enum AssistUse: String, CaseIterable, Sendable { case suggest, summary, translate }
 
 public struct AssistPrompt: Equatable, Sendable {

@@ -1,5 +1,5 @@
-/// What a suggested reply may be based on: canned replies and closed conversations of the same
-/// workspace, found by PostgreSQL's full-text search.
+/// PostgreSQL's full-text search finds the sources of a suggested reply: canned replies and closed
+/// conversations of the same workspace.
 ///
 /// There is no index for it, for the reason of `MessageSearch`. Instead a request reads a bounded
 /// number of those closed last. The configuration `simple` fits all languages that separate
@@ -14,9 +14,17 @@ public enum AssistGrounding {
   static let bytesSearched: Int64 = 8_192
   /// Words that are searched for.
   static let wordsMax: Int64 = 64
-  /// What is found at most.
+  /// The most replies and conversations of one search.
   public static let repliesMax: Int64 = 5
   public static let conversationsMax: Int64 = 3
+
+  /// The words of the question, `$2`, at most `$3`.
+  private static let words: SQL = """
+    words AS (
+      SELECT lexeme FROM unnest(to_tsvector('simple', $2::text))
+      WHERE length(lexeme) > 2 LIMIT $3::bigint
+    )
+    """
 
   /// The `words` in each of `texts`, and what each counts.
   private static let weighed: SQL = """
@@ -37,10 +45,7 @@ public enum AssistGrounding {
     Statement(
       Query(
         """
-        WITH words AS (
-          SELECT lexeme FROM unnest(to_tsvector('simple', $2::text))
-          WHERE length(lexeme) > 2 LIMIT $3::bigint
-        ), texts AS (
+        WITH \(words), texts AS (
           SELECT object_id AS id, payload ->> 'text' AS text,
             to_tsvector('simple', concat_ws(' ', object_id, shortcut, payload ->> 'text')) AS vector
           FROM reply_objects WHERE workspace_id = $1::uuid AND object_type = 'text'
@@ -63,10 +68,7 @@ public enum AssistGrounding {
     Statement(
       Query(
         """
-        WITH words AS (
-          SELECT lexeme FROM unnest(to_tsvector('simple', $2::text))
-          WHERE length(lexeme) > 2 LIMIT $3::bigint
-        ), looked AS (
+        WITH \(words), looked AS (
           SELECT id FROM chat_sessions
           WHERE workspace_id = $1::uuid AND status = 'closed' AND deleted_at IS NULL
             AND id <> $5::uuid

@@ -10,7 +10,7 @@ extension Analytics {
     case ofTeam(Identifier)
     case withTag(String)
 
-    /// What its rows are found by. Those of all conversations have an empty operator.
+    /// The key of its rows. The rows of all conversations have an empty operator.
     public var key: Parameter {
       switch self {
       case .all: .text("00000000-0000-0000-0000-000000000000")

@@ -41,9 +41,9 @@ public struct VisitorMerge: Sendable {
 
   // MARK: Preview
 
-  /// What a merge would do. Columns: verdict, which is `possible`, `done` or a `Refusal`; survivor
-  /// and other, each with the columns of `Visitor.details`; then the attributes of the survivor
-  /// after it.
+  /// The effect of a merge, which is not made. Columns: verdict, which is `possible`, `done` or a
+  /// `Refusal`; survivor and other, each with the columns of `Visitor.details`; then the attributes
+  /// of the survivor after it.
   public func preview(in workspace: Identifier) -> Query {
     Query(
       """

@@ -47,8 +47,8 @@ extension WatchedVisitor {
   /// The values of a filter that the response counts: the most frequent ones.
   private static let valuesMax: SQL = "20"
 
-  /// What is counted, by the member of the response: how many visitors each value of a filter would
-  /// leave. The filter itself does not count, all others do.
+  /// The counts, by the member of the response: how many visitors each value of a filter would
+  /// leave. A count ignores its own filter and applies all others.
   private static let counted: [(name: SQL, value: SQL, others: SQL)] = [
     ("'states'", "situation", "by_path AND by_source AND by_country AND by_visit"),
     ("'paths'", "path", "by_state AND by_source AND by_country AND by_visit"),

@@ -12,7 +12,10 @@ enum Promises {
   static func fault(_ method: String, _ path: String, _ answer: APIResponse) -> String? {
     let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     let sought = method == "HEAD" ? "GET" : method
-    guard let route = API.routes.first(where: { $0.method == sought && $0.match(parts) != nil })
+    guard
+      let route = API.routes.first(where: {
+        $0.method == sought && Route.match(parts, $0.parts) != nil
+      })
     else { return nil }
     let isSuccess = answer.status == route.status || answer.status == 200 && route.status == 201
     guard isSuccess || route.errorStatuses.contains(answer.status) else {

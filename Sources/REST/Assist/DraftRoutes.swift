@@ -170,7 +170,7 @@ struct DraftRoutes: RouteGroup {
   }
 }
 
-/// What an operator asks for.
+/// The request for a draft.
 private struct Wish {
   var use: AssistUse
   var language: String?

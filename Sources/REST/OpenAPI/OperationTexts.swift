@@ -119,9 +119,9 @@ enum OperationTexts {
     the survivor, here and in the other routes of visitors.
     """,
     "get_admin_visitors_id_merge": """
-    What a merge of the two visitors would do; nothing is changed. The visitor of the path \
-    survives, unless only the other one has an external id. Two with an external id each are two \
-    people for your site: 409.
+    Returns the effect of a merge of the two visitors, and changes nothing. The visitor of the \
+    path survives, unless only the other one has an external id. Two with an external id each are \
+    two people for your site: 409.
     """,
     "post_admin_visitors_id_merge": """
     Gives the conversations and ratings of the other visitor to this one; see the preview for \

@@ -134,8 +134,6 @@ struct Route: Sendable {
   }
 
   /// The parameters of a path; nil if the path does not match.
-  func match(_ path: [Substring]) -> PathParameters? { Route.match(path, parts) }
-
   static func match(_ path: [Substring], _ parts: [Part]) -> PathParameters? {
     guard path.count == parts.count else { return nil }
     // Most routes differ in a word; the last ones differ most.
