@@ -22,9 +22,11 @@ from stage import BINARY, Stage  # noqa: E402
 from thresholds import Thresholds  # noqa: E402
 
 COLUMNS = ("instructions",)
-BROWSERS = 100
 #: Heartbeats of a count; as many are sent before, so that caches are full.
 HEARTBEATS = 600
+#: One for each heartbeat of a count: all of a run stay within the 20 that one browser may send at once
+#: (WatchTable.Limits.burst), however fast the machine is.
+BROWSERS = HEARTBEATS
 IDLE_SECONDS = 5
 
 WATCH = """INSERT INTO system_settings (workspace_id, key, value) SELECT id, 'watching', '{"enabled":true}' FROM workspaces

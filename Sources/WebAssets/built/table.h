@@ -199,22 +199,22 @@ static const unsigned char brotli_23[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-8e671e8cb4.js"
+#embed "console-pages-35e7a999e0.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-pages-8e671e8cb4.js.gz"
+#embed "console-pages-35e7a999e0.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-pages-8e671e8cb4.js.br"
+#embed "console-pages-35e7a999e0.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-036fc63fd8.js"
+#embed "console-4418c4cd96.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-036fc63fd8.js.gz"
+#embed "console-4418c4cd96.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-036fc63fd8.js.br"
+#embed "console-4418c4cd96.js.br"
 };
 static const unsigned char plain_26[] = {
 #embed "console.html"
@@ -371,11 +371,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-8e671e8cb4.js",
+    {"/assets/console-pages-35e7a999e0.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-036fc63fd8.js",
+    {"/assets/console-4418c4cd96.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},

@@ -28,12 +28,13 @@ export class BulkBar {
 
   /**
    * @param {{selection: Selection, inbox: import('./inbox.js').Inbox, me: () => Person,
-   *   undo: import('../shell/undo.js').Undo, shown: () => string[], changed: () => void}} on
-   *   `shown` are the ids of all loaded rows
+   *   undo: import('../shell/undo.js').Undo, shown: () => string[], changed: () => void,
+   *   focus: () => void}} on
+   *   `shown` are the ids of all loaded rows; `focus` moves the focus to the list
    */
   constructor(on) {
     this.#on = on;
-    this.sheet = new Sheet();
+    this.sheet = new Sheet(on.focus);
     /** @type {(look: string, words: string, key: string, act: () => void) => HTMLButtonElement} */
     const button = (look, words, key, act) => el(
       'button.icon-button',

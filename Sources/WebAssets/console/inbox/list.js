@@ -68,6 +68,7 @@ export class List {
       undo: on.undo,
       shown: () => this.#order(),
       changed: on.changed,
+      focus: () => this.focus(),
     });
     inbox.hold = () => Date.now() - this.#pointedAt < STILL;
     this.#box = el('div.rows', {

@@ -12,7 +12,11 @@ export class Sheet {
   #from = null;
   #name = '';
 
-  constructor() {
+  #orElse;
+
+  /** @param {() => void} orElse moves the focus when the element that had it before is gone */
+  constructor(orElse = () => {}) {
+    this.#orElse = orElse;
     this.root = el('div.sheet', {
       hidden: true,
       keydown: (event) => {
@@ -55,9 +59,11 @@ export class Sheet {
     const from = this.#from;
     this.#from = null;
     if (!hadFocus || !from) return;
-    // a row of the list may have been drawn anew
+    // a row of the list may have been drawn anew, or have left
     const id = from.getAttribute('data-id');
-    focusOn(from.isConnected ? from : id && document.querySelector(`a[data-id="${id}"]`));
+    const back = from.isConnected ? from : id && document.querySelector(`a[data-id="${id}"]`);
+    if (back) focusOn(back);
+    else this.#orElse();
   }
 }
 
