@@ -3,7 +3,9 @@ import CMigrations
 extension Migration {
   /// The files of Sources/CMigrations/sql as embedded in this binary, and the faults of those that
   /// cannot be parsed.
-  public static func embedded() -> (migrations: [Migration], faults: [ChainFault]) {
+  public static func embedded() -> (migrations: [Migration], faults: [ChainFault]) { parsed }
+
+  private static let parsed = {
     var migrations: [Migration] = []
     var faults: [ChainFault] = []
     var count: UInt = 0
@@ -21,8 +23,8 @@ extension Migration {
         faults.append(error)
       }
     }
-    return (migrations, faults)
-  }
+    return (migrations: migrations, faults: faults)
+  }()
 }
 
 extension Chain {

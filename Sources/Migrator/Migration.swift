@@ -81,13 +81,20 @@ public struct Migration: Sendable, Equatable {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// The tables that its statements create unless they exist.
+  /// The tables that its statements create unless they exist. No regular expression: it
+  /// would be compiled anew for each statement, whenever the migrator asks.
   var createdTables: [String] {
-    up.compactMap {
-      $0.text.prefixMatch(of: /CREATE (?:UNLOGGED )?TABLE IF NOT EXISTS ([a-z_]+)/)
-        .map { String($0.1) }
+    up.compactMap { statement in
+      Migration.creations.first { statement.text.hasPrefix($0) }.map { creation in
+        String(
+          statement.text.dropFirst(creation.count).prefix { ("a"..."z").contains($0) || $0 == "_" })
+      }
     }
   }
+
+  private static let creations = [
+    "CREATE TABLE IF NOT EXISTS ", "CREATE UNLOGGED TABLE IF NOT EXISTS ",
+  ]
 
   /// The indexes that its statements create unless they exist, without those for which an index of
   /// the owner's gives up its name.
