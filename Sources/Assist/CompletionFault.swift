@@ -20,19 +20,32 @@ public enum CompletionFault: Error, Equatable, Sendable {
   /// The stream named an error of its own.
   case ended(code: String?)
 
-  /// A stable name for programs.
-  public var name: String {
+  /// Stable names for programs and metrics.
+  public enum Name: String, CaseIterable, Sendable {
+    case unreachable = "endpoint_unreachable"
+    case unauthorized = "endpoint_unauthorized"
+    case notFound = "endpoint_not_found"
+    case rateLimited = "endpoint_rate_limited"
+    case refused = "endpoint_refused"
+    case failed = "endpoint_failed"
+    case incompatible = "endpoint_incompatible"
+    case cutOff = "endpoint_cut_off"
+    case tooLong = "answer_too_long"
+    case tooSlow = "endpoint_too_slow"
+  }
+
+  public var name: Name {
     switch self {
-    case .unreachable, .addressRefused: "endpoint_unreachable"
-    case .unauthorized: "endpoint_unauthorized"
-    case .notFound: "endpoint_not_found"
-    case .rateLimited: "endpoint_rate_limited"
-    case .refused: "endpoint_refused"
-    case .failed, .ended: "endpoint_failed"
-    case .redirected, .notAStream, .malformed: "endpoint_incompatible"
-    case .cutOff: "endpoint_cut_off"
-    case .tooLong: "answer_too_long"
-    case .noAnswerInTime, .tookTooLong: "endpoint_too_slow"
+    case .unreachable, .addressRefused: .unreachable
+    case .unauthorized: .unauthorized
+    case .notFound: .notFound
+    case .rateLimited: .rateLimited
+    case .refused: .refused
+    case .failed, .ended: .failed
+    case .redirected, .notAStream, .malformed: .incompatible
+    case .cutOff: .cutOff
+    case .tooLong: .tooLong
+    case .noAnswerInTime, .tookTooLong: .tooSlow
     }
   }
 

@@ -10,6 +10,8 @@ public struct CompletionResult: Equatable, Sendable {
   public var textByteCount: Int
   /// Nil: the answer is complete, or its reader has left.
   public var fault: CompletionFault?
+  /// The reader has left.
+  public var wasStopped = false
   /// Whether the endpoint may have begun to work on the prompt.
   public var wasSent: Bool
 }
@@ -70,7 +72,7 @@ final class CompletionRun: Sendable {
       }
       return CompletionResult(
         usage: state.reader.usage, textByteCount: state.reader.textByteCount,
-        fault: isCancelled ? nil : fault, wasSent: wasSent)
+        fault: isCancelled ? nil : fault, wasStopped: isCancelled, wasSent: wasSent)
     }
   }
 }

@@ -11,6 +11,8 @@ public struct BotScript: Sendable {
   /// The names of intents that were skipped, because their pattern is invalid or exceeds a limit.
   /// Older versions may have stored such patterns, so stored ones are compiled within a budget too.
   public var broken: [String]
+  /// Assist answers what no intent does, while no operator is available (`AutomaticAnswer`).
+  public var answersAutomatically = false
 
   /// The most intents of one workspace.
   public static let intentsMax = 500
@@ -50,6 +52,9 @@ public struct BotScript: Sendable {
             SELECT FROM intents i WHERE i.workspace_id = $1::uuid AND i.is_enabled
               AND i.replies @> jsonb_build_array(jsonb_build_object('object', o.object_id)))
         ) AS p WHERE total <= $3::bigint
+        UNION ALL
+        SELECT 'assist', automatic, NULL, NULL, NULL, NULL FROM assist_settings
+        WHERE workspace_id = $1::uuid AND is_enabled AND automatic <> 'off'
         ORDER BY 1, 6, 2
         """,
         [
@@ -64,6 +69,10 @@ public struct BotScript: Sendable {
     var budget = PatternBudget.workspace
     for row in 0..<rows.count {
       guard let name = rows.text(row, 1) else { continue }
+      if rows.text(row, 0) == "assist" {
+        answersAutomatically = true
+        continue
+      }
       let value = rows.bytes(row, 4).flatMap { JSONValue($0) }
       if rows.text(row, 0) == "object" {
         guard let value else { continue }
@@ -103,8 +112,8 @@ public struct BotScript: Sendable {
     ) { rows in (0..<rows.count).compactMap { rows.text($0, 0) } }
   }
 
-  /// The workspaces with a bot: an enabled intent, an automatic message, or a published menu, which
-  /// may request a handover. Messages of other workspaces need no check.
+  /// The workspaces with a bot: an enabled intent, an automatic message, automatic answers, or a
+  /// published menu, which may request a handover. Messages of other workspaces need no check.
   public static func workspaces(limit: Int) -> Statement<Set<Identifier>> {
     Statement(
       Query(
@@ -113,6 +122,7 @@ public struct BotScript: Sendable {
           SELECT workspace_id FROM intents WHERE is_enabled
           UNION SELECT workspace_id FROM system_settings
             WHERE key IN ('greeting_message', 'away_message') AND value LIKE '%true%'
+          UNION SELECT workspace_id FROM assist_settings WHERE is_enabled AND automatic <> 'off'
           UNION SELECT workspace_id FROM rich_menus WHERE status = 'published') AS w
         WHERE workspace_id IS NOT NULL LIMIT $1::bigint
         """, [.int(Int64(limit))])

@@ -203,12 +203,14 @@ public final class Bots: Sendable {
     _ turn: BotProgress.Turn, _ workspace: Identifier, _ script: BotScript, _ now: WallTime
   ) async throws(Failure) -> Int64? {
     let session = turn.session
+    var unknown: BotProgress.Message?
     for message in turn.messages where !message.isOffline {
       if message.asksForPerson {
         try await handOver(session, workspace, message.id, to: message.team)
         return nil
       }
       let (replies, handover) = try await replies(to: message, in: session, workspace, script, now)
+      unknown = handover == nil && !replies.contains { $0.0 > 0 } ? message : nil
       for (ordinal, reply) in replies {
         guard try await send(reply, in: session, workspace, answering: message.id, ordinal, now)
         else { return nil }
@@ -218,7 +220,28 @@ public final class Bots: Sendable {
         return nil
       }
     }
+    if let unknown, script.answersAutomatically {
+      try await requestAnswer(to: unknown, in: session, workspace, now)
+    }
     return turn.messages.last?.seq
+  }
+
+  /// Requests an automatic answer while no operator is available.
+  private func requestAnswer(
+    to message: BotProgress.Message, in session: Identifier, _ workspace: Identifier,
+    _ now: WallTime
+  ) async throws(Failure) {
+    guard try await !isServed(session, workspace, now) else { return }
+    _ = try await run(
+      AutomaticAnswer.request(
+        to: message.id, seq: message.seq, in: session, workspace: workspace))
+  }
+
+  private func isServed(
+    _ session: Identifier, _ workspace: Identifier, _ now: WallTime
+  ) async throws(Failure) -> Bool {
+    let isOpen = try await loaded(workspace, now).businessHours.isOpen(at: now)
+    return try await run(Teams.serve(session, of: workspace, isOpen: isOpen, now: now))
   }
 
   /// The replies with their ordinals; 0 is the greeting. Then the handover that follows them.
@@ -259,11 +282,8 @@ public final class Bots: Sendable {
   ) async throws(Failure) -> String? {
     let loaded = try await loaded(workspace, now)
     let away = loaded.settings.awayMessage
-    if away.isEnabled, !away.text.isEmpty {
-      let isServed = try await run(
-        Teams.serve(
-          session, of: workspace, isOpen: loaded.businessHours.isOpen(at: now), now: now))
-      if !isServed { return away.text }
+    if away.isEnabled, !away.text.isEmpty, try await !isServed(session, workspace, now) {
+      return away.text
     }
     let greeting = loaded.settings.greetingMessage
     return greeting.isEnabled && !greeting.text.isEmpty ? greeting.text : nil

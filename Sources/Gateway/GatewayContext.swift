@@ -102,7 +102,8 @@ final class GatewayContext: Sendable {
       log: apiOptions.report)
     let targetJob = TargetJob(services: services, log: apiOptions.report)
     let watchJob = WatchJob(api.watched, peers)
-    jobs = BackgroundJobs([botJob, queueJob, watchJob, targetJob], executors: executors)
+    jobs = BackgroundJobs(
+      [botJob, queueJob, watchJob, targetJob, AnswerJob(api)], executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)

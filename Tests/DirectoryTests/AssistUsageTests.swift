@@ -96,7 +96,8 @@ import Testing
     var settings = AssistSettings(
       workspace: place.id, isEnabled: true, uses: ["suggest", "translate"], endpoint: endpoint,
       model: "m", key: box.seal(Array("sk-SECRET".utf8), place: where_), tokenLimit: "max_tokens",
-      tokensPerDay: 7, tokensPerMonth: 8, timeoutSeconds: 9)
+      tokensPerDay: 7, tokensPerMonth: 8, timeoutSeconds: 9,
+      automatic: "replies", automaticNotice: "Automatic.")
     try await place.database.ask(settings.put(by: place.actor))
     let found = try #require(try await place.database.ask(AssistSettings.find(in: place.id)))
     #expect(found == settings)

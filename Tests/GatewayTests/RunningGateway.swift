@@ -60,7 +60,7 @@ final class RunningGateway {
     silent.logLevel = .critical
     let logger = book?.logger ?? silent
     let options = GatewayOptions(
-      settings: settings, version: version, schema: "20270410_merged_visitors",
+      settings: settings, version: version, schema: "20270420_automatic_answers",
       databaseURL: try Roles.gateway(url),
       signingSecret: Array(repeating: 9, count: 32),
       tokens: TokenAuthority(secret: Array(repeating: 9, count: 32)),

@@ -1,3 +1,4 @@
+import Assist
 import Directory
 import DomainFixtures
 import Primitives
@@ -18,7 +19,7 @@ import Testing
     _ runs: DraftRuns, _ member: Operator, _ now: WallTime = World.now
   ) -> Problem? {
     do throws(Problem) {
-      try runs.enter(member, now: now)
+      try runs.enter(member.id, of: member.workspace, now: now)
       return nil
     } catch {
       return error
@@ -39,7 +40,7 @@ import Testing
     #expect(refusal(runs, noor) == nil && refusal(runs, noor) == nil)
     #expect(refusal(runs, ada)?.detail.contains("for your workspace") == true)
     #expect(refusal(runs, member(of: World.identifier())) == nil)
-    runs.leave(mika)
+    runs.leave(mika.id, of: here)
     #expect(refusal(runs, ada) == nil)
   }
 
@@ -49,7 +50,7 @@ import Testing
     let members = (0..<24).map { _ in member(of: World.identifier()) }
     for one in members { #expect(refusal(runs, one) == nil) }
     #expect(refusal(runs, member(of: World.identifier()))?.status == 503)
-    runs.leave(members[0])
+    runs.leave(members[0].id, of: members[0].workspace)
     #expect(refusal(runs, member(of: World.identifier())) == nil)
   }
 
@@ -59,7 +60,7 @@ import Testing
     let mika = member(of: World.identifier())
     for _ in 0..<30 {
       #expect(refusal(runs, mika) == nil)
-      runs.leave(mika)
+      runs.leave(mika.id, of: mika.workspace)
     }
     #expect(refusal(runs, mika)?.limit == "member")
     #expect(refusal(runs, mika, World.now.advanced(bySeconds: 2)) == nil)
@@ -86,7 +87,7 @@ import Testing
     #expect(text(on).contains(#""has_key":true"#) && text(on).contains(#""uses":["suggest"]"#))
     #expect(text(try await world.call("GET", uses)) == #"{"uses":["suggest"]}"#)
     // A refusal is not counted as running.
-    for _ in 0...DraftRuns.perOperator {
+    for _ in 0...DraftRuns.perOwner {
       let answer = try await world.call("POST", path, json: wish)
       #expect(answer.status == 429 && answer.string("limit") == "assist_tokens_per_day")
     }
@@ -97,6 +98,49 @@ import Testing
   }
 
   private let off = "urn:chirrup:problem:assist_off"
+
+  @Test("without an endpoint there is no trial, agents make none, and its tokens are limited")
+  func trial() async throws {
+    let world = try await World()
+    let admin = try await world.member(.admin)
+    let path = "\(settings)/trial"
+    #expect(try await world.call("POST", path).status == 403)
+    #expect(try await world.call("POST", path, as: admin).problem == "assist_off")
+    let put = #"{"endpoint":"https://api.example.com/v1","model":"m","tokens_per_day":1}"#
+    #expect(try await world.call("PUT", settings, as: admin, json: put).status == 200)
+    for _ in 0...DraftRuns.perOwner {
+      let answer = try await world.call("POST", path, as: admin)
+      #expect(answer.status == 429 && answer.string("limit") == "assist_tokens_per_day")
+    }
+  }
+
+  @Test(
+    "an automatic answer says that it is one; one that the model does not know is none",
+    arguments: [
+      (" At nine.\n", "At nine.\n\nA machine wrote this."), ("NO_ANSWER", nil),
+      ("I am sorry: NO_ANSWER.", nil), (" \n", nil), ("a\0b", nil),
+      (String(repeating: "x", count: 16_384), nil),
+    ] as [(String, String?)])
+  func messages(answer: String, message: String?) {
+    #expect(AutomaticAnswers.message(answer, notice: "A machine wrote this.") == message)
+  }
+
+  @Test("runs are counted by kind and outcome, with their tokens and the time to the first text")
+  func metrics() {
+    var metrics = AssistMetrics()
+    var result = CompletionResult.notSent
+    metrics.end(.suggest, result, tokens: 0)
+    result.fault = nil
+    metrics.end(.automatic, result, tokens: 7)
+    result.wasStopped = true
+    metrics.end(.automatic, result, tokens: 5)
+    metrics.begin(2_000_000)
+    #expect(metrics.runs(of: .suggest, "endpoint_too_slow") == 1)
+    #expect(metrics.runs(of: .automatic, "done") == 1)
+    #expect(metrics.runs(of: .automatic, "stopped") == 1)
+    #expect(metrics.tokens(of: .automatic) == 12 && metrics.tokens(of: .suggest) == 0)
+    #expect(metrics.firstTexts.count == 1)
+  }
 
   @Test(
     "a wish that cannot be is refused",
@@ -123,6 +167,11 @@ import Testing
       (#"{"endpoint":"https://api.example.com?x","model":"m"}"#, "/endpoint"),
       (#"{"endpoint":"https://api.example.com","model":"é"}"#, "/model"),
       (#"{"endpoint":"https://api.example.com","model":"m","uses":["sing"]}"#, "/uses"),
+      (#"{"endpoint":"https://api.example.com","model":"m","automatic":"yes"}"#, "/automatic"),
+      (
+        #"{"endpoint":"https://api.example.com","model":"m","automatic_notice":""}"#,
+        "/automatic_notice"
+      ),
       (#"{"endpoint":"https://api.example.com","model":"m","api_key":"a b"}"#, "/api_key"),
       (
         #"{"endpoint":"https://api.example.com","model":"m","api_key":"a\r\nX: y"}"#, "/api_key"

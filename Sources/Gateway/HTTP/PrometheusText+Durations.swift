@@ -14,7 +14,7 @@ extension PrometheusText {
     } + ["+Inf"]
 
   /// - Parameter series: the labels of each series, without braces, and its durations.
-  private mutating func histogram(
+  mutating func histogram(
     _ name: String, _ help: String, _ series: [(labels: String, DurationHistogram)]
   ) {
     head("chirrup_" + name, "histogram", help)

@@ -35,6 +35,7 @@ struct PrometheusText {
     metrics.deliveries(snapshot.webhooks)
     metrics.push(snapshot.push)
     metrics.requests(snapshot.api)
+    metrics.assist(snapshot.api.assist)
     return metrics.text
   }
 

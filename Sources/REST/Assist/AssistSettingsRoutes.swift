@@ -16,6 +16,10 @@ struct AssistSettingsRoutes: RouteGroup {
   /// The time for one answer.
   static let timeoutSeconds: Int64 = 60
   static let timeoutRange: ClosedRange<Int64> = 5...120
+  /// On what automatic answers are based.
+  static let grounds = ["off", "replies", "conversations"]
+  static let noticeBytesMax = 500
+  static let notice = "This is an automatic answer. A colleague reads your message later."
 
   func show(_ call: Call) async throws(Problem) -> APIResponse {
     let settings = try await api.database.run(AssistSettings.find(in: call.workspace))
@@ -50,7 +54,12 @@ struct AssistSettingsRoutes: RouteGroup {
       tokensPerMonth: try object.int("tokens_per_month", in: AssistSettingsRoutes.tokensRange)
         ?? stored?.tokensPerMonth ?? AssistSettingsRoutes.tokensPerMonth,
       timeoutSeconds: try object.int("timeout_seconds", in: AssistSettingsRoutes.timeoutRange)
-        ?? stored?.timeoutSeconds ?? AssistSettingsRoutes.timeoutSeconds)
+        ?? stored?.timeoutSeconds ?? AssistSettingsRoutes.timeoutSeconds,
+      automatic: try object.word("automatic", of: AssistSettingsRoutes.grounds)
+        ?? stored?.automatic ?? "off",
+      automaticNotice: try object.nonEmptyString(
+        "automatic_notice", bytesMax: AssistSettingsRoutes.noticeBytesMax)
+        ?? stored?.automaticNotice ?? AssistSettingsRoutes.notice)
     try await api.database.run(settings.put(by: call.actor))
     return try await .json(body(settings, call))
   }
@@ -108,6 +117,8 @@ struct AssistSettingsRoutes: RouteGroup {
         json.appendMember("tokens_per_day", settings.tokensPerDay)
         json.appendMember("tokens_per_month", settings.tokensPerMonth)
         json.appendMember("timeout_seconds", settings.timeoutSeconds)
+        json.appendMember("automatic", settings.automatic)
+        json.appendMember("automatic_notice", settings.automaticNotice)
       }
     }
   }

@@ -15,7 +15,7 @@ struct DraftRoutes: RouteGroup {
   let api: API
 
   /// Entries of the conversation that are read for a prompt, events among them.
-  private static let entriesRead = 120
+  static let entriesRead = 120
   /// Bytes of the visitor's last messages with which answers are searched.
   private static let questionBytesMax = 2_000
 
@@ -35,23 +35,18 @@ struct DraftRoutes: RouteGroup {
     let found = try await api.database.run(AssistSettings.find(in: call.workspace))
     guard let settings = found, settings.isEnabled, settings.uses.contains(wish.use.rawValue)
     else { throw .assistOff }
-    let (endpoint, key) = try address(settings)
-    try api.servers.drafts.enter(member, now: call.request.now)
-    let prompt: AssistPrompt
-    let reserved: Int64
-    let day: String
+    let access = try AssistRun.access(settings, api.options)
+    try api.servers.drafts.enter(member.id, of: member.workspace, now: call.request.now)
+    let run: AssistRun
     do throws(Problem) {
-      prompt = try await self.prompt(for: wish, entries, call)
-      reserved = prompt.tokensMax
-      day = try await reserve(reserved, settings, now: call.request.now)
+      let prompt = try await self.prompt(for: wish, entries, call)
+      run = try await AssistRun(
+        wish.kind, prompt, settings, access, milliseconds: settings.timeoutSeconds * 1_000,
+        api: api, now: call.request.now)
     } catch {
-      api.servers.drafts.leave(member)
+      api.servers.drafts.leave(member.id, of: member.workspace)
       throw error
     }
-    let request = CompletionRequest(
-      endpoint: endpoint, addressGuard: api.options.webhookGuard, model: settings.model, key: key,
-      tokenLimit: CompletionRequest.TokenLimit(rawValue: settings.tokenLimit) ?? .maxTokens,
-      prompt: prompt, milliseconds: settings.timeoutSeconds * 1_000)
     var response = APIResponse(
       status: 200,
       headers: [
@@ -61,64 +56,23 @@ struct DraftRoutes: RouteGroup {
       ])
     let api = api
     response.stream = { send in
-      let feed = AssistFeed()
-      api.servers.drafts.start(request, into: feed, since: start)
-      let result = await DraftRoutes.pass(feed, to: send, api.options.onResume)
-      api.servers.drafts.leave(member)
-      let spent =
-        result.usage?.total
-        ?? (result.wasSent ? prompt.tokens(textByteCount: result.textByteCount) : 0)
-      do throws(Problem) {
-        try await api.database.run(
-          AssistUsage.settle(
-            reserved: reserved, spent: spent, day: day, in: member.workspace))
-      } catch {
-        // The reserved tokens stay counted, which is more than was spent.
-        api.options.report("the tokens of a draft could not be counted: \(error.detail)")
+      // A client that has left ends the run.
+      let end = await run.run(since: start) { text in
+        guard let text else { return send(Array(":\n\n".utf8)) }
+        let json = [UInt8].object { $0.appendMember("text", text) }
+        return send(Array("data: ".utf8) + json + Array("\n\n".utf8))
       }
+      api.servers.drafts.leave(member.id, of: member.workspace)
+      let result = end.result
+      let (name, json) =
+        result.fault.map { ("problem", Problem.completion($0).response().body) }
+        ?? ("done", [UInt8].object { $0.appendMember("tokens", result.usage?.total ?? 0) })
+      _ = send(Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8))
     }
     return response
   }
 
-  /// Passes the text on until its end. A client that has left ends the run.
-  private static func pass(
-    _ feed: AssistFeed, to send: @Sendable ([UInt8]) -> Bool, _ onResume: @Sendable () -> Void
-  ) async -> CompletionResult {
-    while true {
-      let event = await feed.next()
-      onResume()
-      switch event {
-      case .text(let text):
-        let json = [UInt8].object { $0.appendMember("text", text) }
-        if !send(Array("data: ".utf8) + json + Array("\n\n".utf8)) { feed.cancel() }
-      case .idle: if !send(Array(":\n\n".utf8)) { feed.cancel() }
-      case .ended(let result):
-        let (name, json) =
-          result.fault.map { ("problem", Problem.completion($0).response().body) }
-          ?? ("done", [UInt8].object { $0.appendMember("tokens", result.usage?.total ?? 0) })
-        _ = send(Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8))
-        return result
-      }
-    }
-  }
-
   // MARK: The request
-
-  /// The settings were checked when they were saved, by a gateway with other rules perhaps.
-  private func address(
-    _ settings: AssistSettings
-  ) throws(Problem) -> (AssistEndpoint, key: String) {
-    let endpoint: AssistEndpoint
-    do throws(AssistEndpoint.Fault) {
-      endpoint = try AssistEndpoint(settings.endpoint, under: api.options.webhookGuard)
-    } catch {
-      throw .assistAddressRefused
-    }
-    guard let sealed = settings.key else { return (endpoint, "") }
-    let place = AssistSettings.place(in: settings.workspace, endpoint: settings.endpoint)
-    guard let key = api.options.secrets.open(sealed, place: place) else { throw .assistKeyLost }
-    return (endpoint, String(decoding: key, as: UTF8.self))
-  }
 
   private func entries(for wish: Wish, _ call: Call) async throws(Problem) -> [Entry] {
     let page = try await api.expensiveDatabase.run(
@@ -147,26 +101,10 @@ struct DraftRoutes: RouteGroup {
   }
 
   /// The visitor's last messages, newest first.
-  private static func question(in entries: [Entry]) -> String {
+  static func question(in entries: [Entry]) -> String {
     let bodies = entries.reversed().filter { $0.role == .visitor || $0.role == .user }.prefix(5)
       .map { String(decoding: $0.body, as: UTF8.self) }
     return AssistPrompt.cut(bodies.joined(separator: "\n"), questionBytesMax)
-  }
-
-  /// - Returns: the day on which the tokens count.
-  private func reserve(
-    _ tokens: Int64, _ settings: AssistSettings, now: WallTime
-  ) async throws(Problem) -> String {
-    let day = try await api.database.run(
-      AssistUsage.reserve(
-        tokens, perDay: settings.tokensPerDay, perMonth: settings.tokensPerMonth,
-        in: settings.workspace))
-    if let day { return day }
-    let spent = try await api.database.run(AssistUsage.spent(in: settings.workspace))
-    if spent.today + tokens > settings.tokensPerDay {
-      throw .tokensSpent(spent.today, of: settings.tokensPerDay, in: "day", now: now)
-    }
-    throw .tokensSpent(spent.month, of: settings.tokensPerMonth, in: "month", now: now)
   }
 }
 
@@ -174,6 +112,14 @@ struct DraftRoutes: RouteGroup {
 private struct Wish {
   var use: AssistUse
   var language: String?
+  var kind: AssistMetrics.Kind {
+    switch use {
+    case .suggest: .suggest
+    case .summary: .summary
+    case .translate: .translate
+    }
+  }
+
   /// To be translated; empty for the other uses.
   var text = ""
 

@@ -10,19 +10,23 @@ final class DraftRuns: Sendable {
   /// Requests of all workspaces that run, and that wait for a thread.
   static let threads = 8
   static let waitingMax = 16
-  /// Running and waiting requests of one workspace, and of one operator.
+  /// Running and waiting requests of one workspace, and of one owner: an operator, or the automatic
+  /// answers of a workspace, which count as the owner with its id.
   static let perWorkspace = 4
-  static let perOperator = 2
+  static let perOwner = 2
 
   private struct Counts {
     var all = 0
     var workspaces: [Identifier: Int] = [:]
-    var operators: [Identifier: Int] = [:]
+    var owners: [Identifier: Int] = [:]
     var rates: RateTable<Identifier>
   }
 
   private let workers = WorkerThreads(name: "drafts", threads: threads, waitingMax: waitingMax)
   private let counts: Mutex<Counts>
+  private let figures = Mutex(AssistMetrics())
+
+  var metrics: AssistMetrics { figures.withLock { $0 } }
 
   init(_ rates: APIOptions.Rates) {
     counts = Mutex(
@@ -31,28 +35,30 @@ final class DraftRuns: Sendable {
   }
 
   /// Counts a request, until `leave`.
-  func enter(_ member: Operator, now: WallTime) throws(Problem) {
+  func enter(
+    _ owner: Identifier, of workspace: Identifier, now: WallTime
+  ) throws(Problem) {
     let problem: Problem? = counts.withLock { counts in
-      let ofOperator = counts.operators[member.id] ?? 0
-      let ofWorkspace = counts.workspaces[member.workspace] ?? 0
-      guard ofOperator < DraftRuns.perOperator else { return .tooManyDrafts("you") }
+      let ofOwner = counts.owners[owner] ?? 0
+      let ofWorkspace = counts.workspaces[workspace] ?? 0
+      guard ofOwner < DraftRuns.perOwner else { return .tooManyDrafts("you") }
       guard ofWorkspace < DraftRuns.perWorkspace else { return .tooManyDrafts("your workspace") }
       guard counts.all < DraftRuns.threads + DraftRuns.waitingMax else { return .draftsBusy }
-      let wait = counts.rates.take(member.id, atMilliseconds: now.microseconds / 1_000)
+      let wait = counts.rates.take(owner, atMilliseconds: now.microseconds / 1_000)
       guard wait == 0 else { return .rateLimited(afterSeconds: wait, limit: "member") }
-      counts.operators[member.id] = ofOperator + 1
-      counts.workspaces[member.workspace] = ofWorkspace + 1
+      counts.owners[owner] = ofOwner + 1
+      counts.workspaces[workspace] = ofWorkspace + 1
       counts.all += 1
       return nil
     }
     if let problem { throw problem }
   }
 
-  func leave(_ member: Operator) {
+  func leave(_ owner: Identifier, of workspace: Identifier) {
     counts.withLock { counts in
       counts.all -= 1
-      DraftRuns.decrease(&counts.operators, member.id)
-      DraftRuns.decrease(&counts.workspaces, member.workspace)
+      DraftRuns.decrease(&counts.owners, owner)
+      DraftRuns.decrease(&counts.workspaces, workspace)
     }
   }
 
@@ -65,6 +71,8 @@ final class DraftRuns: Sendable {
   func start(_ request: CompletionRequest, into feed: AssistFeed, since start: Instant) {
     if !workers.start({ request.run(into: feed, since: start) }) { feed.end(.notSent) }
   }
+
+  func measure(_ change: (inout AssistMetrics) -> Void) { figures.withLock { change(&$0) } }
 }
 
 extension Problem {
@@ -110,6 +118,6 @@ extension Problem {
 
   static func completion(_ fault: CompletionFault) -> Problem {
     Problem(
-      status: fault.status, type: fault.name, title: "No complete draft", detail: fault.sentence)
+      status: fault.status, type: fault.name.rawValue, title: "No complete draft", detail: fault.sentence)
   }
 }

@@ -14,6 +14,9 @@ extension API {
       "Delete the endpoint that writes drafts, and its key", status: 204, problems: [404],
       event: "assist.deleted"),
     Route(
+      "POST", "\(admin)/assist/trial", .member(.admin, nil, AssistTrialRoutes.run),
+      "Try the endpoint that writes drafts", response: .assistTrial, problems: [409]),
+    Route(
       "GET", "\(admin)/live-chat/assist", .member(.agent, nil, DraftRoutes.showUses),
       "List the drafts that are turned on", response: .assistUses),
     Route(

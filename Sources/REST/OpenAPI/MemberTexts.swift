@@ -474,6 +474,14 @@ enum MemberTexts {
     tokens_per_day | Tokens that the workspace may spend on drafts a day (UTC). | 100000
     tokens_per_month | Tokens that the workspace may spend on drafts a month (UTC). | 1000000
     timeout_seconds | Seconds for one answer. | 60
+    automatic | On what automatic answers to visitors are based; `off`: there are none. | replies
+    automatic_notice | The last lines of each automatic answer. | This is an automatic answer.
+    AssistTrial.works | Whether the endpoint has answered. | true
+    AssistTrial.problem | The kind of the fault; null: none. |
+    AssistTrial.detail | What happened. | The endpoint works: the first text came after 0.8 s.
+    AssistTrial.answer | The text that came. | I am ready.
+    AssistTrial.first_text_milliseconds | Milliseconds until the first text; null: none came. | 812
+    AssistTrial.tokens | Tokens of the trial. | 31
     tokens_today | Tokens of drafts today (UTC). | 4120
     tokens_this_month | Tokens of drafts this month (UTC). | 61800
     IdentityProvider.label | The words on the button. | Tidewater login

@@ -213,7 +213,14 @@ enum OperationTexts {
     "put_admin_assist": """
     Off until `enabled` is true and a use is in `uses`: until then, nothing is sent. Each draft \
     reserves the most tokens that it can cost, so that the limits hold. Texts of conversations go \
-    to the endpoint, without names and ids.
+    to the endpoint, without names and ids. With `automatic`, visitors get answers while no \
+    operator is available, from canned replies (`replies`), or from closed conversations too \
+    (`conversations`).
+    """,
+    "post_admin_assist_trial": """
+    Sends one small request to the saved endpoint, also while Assist is off, and waits for the end \
+    of its answer, at most 20 s. Nothing is stored but its tokens, which count against the limits. \
+    A fault of the endpoint is the result, with status 200.
     """,
     "delete_admin_assist": "Turns drafts off and deletes the key. What was spent stays counted.",
     "get_admin_live_chat_assist": "Empty while drafts are off.",

@@ -3,6 +3,7 @@ import Assist
 /// Schemas of the endpoint that writes drafts, and of the drafts.
 extension Schema {
   private static let assistUse = word(AssistUse.allCases.map(\.rawValue))
+  private static let grounds = word(AssistSettingsRoutes.grounds)
   private static let tokenLimit = word(CompletionRequest.TokenLimit.allCases.map(\.rawValue))
 
   static let assist = object([
@@ -10,7 +11,8 @@ extension Schema {
     "assist": object([
       "enabled": bool, "uses": array(of: assistUse), "endpoint": text, "model": text,
       "has_key": bool, "token_limit": tokenLimit, "tokens_per_day": count,
-      "tokens_per_month": count, "timeout_seconds": count,
+      "tokens_per_month": count, "timeout_seconds": count, "automatic": grounds,
+      "automatic_notice": text,
     ]).orNull.described("Null: nothing is set, and nothing is sent."),
   ]).named("Assist")
 
@@ -33,8 +35,16 @@ extension Schema {
       "tokens_per_day": int(AssistSettingsRoutes.tokensRange),
       "tokens_per_month": int(AssistSettingsRoutes.tokensRange),
       "timeout_seconds": int(AssistSettingsRoutes.timeoutRange),
+      "automatic": grounds,
+      "automatic_notice": string(1...AssistSettingsRoutes.noticeBytesMax),
     ]
   ).named("AssistChange")
+
+  static let assistTrial = object([
+    "works": bool,
+    "problem": word(CompletionFault.Name.allCases.map(\.rawValue)).orNull, "detail": text,
+    "answer": text, "first_text_milliseconds": count.orNull, "tokens": count,
+  ]).named("AssistTrial")
 
   static let assistUses = object(["uses": array(of: assistUse)]).named("AssistUses")
 

@@ -19,6 +19,7 @@ public struct APIMetrics: Sendable {
   public var expensiveWaiting = 0
   /// Those that had to wait, since the start.
   public var expensiveWaited: UInt64 = 0
+  public var assist = AssistMetrics()
 
   public init() {}
 }
@@ -76,6 +77,7 @@ extension API {
     metrics.refused = requestLimits.refusals.all
     (metrics.expensiveRunning, metrics.expensiveWaiting, metrics.expensiveWaited) =
       expensiveCalls.figures
+    metrics.assist = servers.drafts.metrics
     return metrics
   }
 }
