@@ -212,6 +212,10 @@ static const unsigned char automatic_answers[] = {
 #embed "sql/20270420_automatic_answers.sql"
 };
 
+static const unsigned char push_texts[] = {
+#embed "sql/20270420_push_texts.sql"
+};
+
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
 };
@@ -270,6 +274,7 @@ static const chirrup_migration table[] = {
   {"20270405_assist", assist, sizeof assist},
   {"20270410_merged_visitors", merged_visitors, sizeof merged_visitors},
   {"20270420_automatic_answers", automatic_answers, sizeof automatic_answers},
+  {"20270420_push_texts", push_texts, sizeof push_texts},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

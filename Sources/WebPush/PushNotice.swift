@@ -24,6 +24,8 @@ public struct PushNotice: Sendable, Equatable {
   public var visitorName: String
   /// The title or the address of the visitor's page; empty: unknown.
   public var page: String
+  /// The beginning of the visitor's last message; empty unless the operator wants it.
+  public var text = ""
 
   /// A push service keeps a message for a device that cannot be reached for so long, from the event
   /// on (RFC 8030 §5.2). Later attempts are not made either.
@@ -31,14 +33,15 @@ public struct PushNotice: Sendable, Equatable {
   /// Characters of a name and of a page; a browser shows about 60.
   private static let textCharactersMax = 120
 
-  /// What the service worker shows: who, and where they are. The message itself stays away: a
-  /// notification stands on a locked screen, and remains on the device after a log-out.
+  /// What the service worker shows: who, and where they are. The message itself stays away unless
+  /// the operator wants it: a notification stands on a locked screen, and remains on the device
+  /// after a log-out.
   public var payload: [UInt8] {
     let name = visitorName.isEmpty ? "A visitor" : cut(visitorName)
     return [UInt8].object { json in
       json.appendMember("conversation", session)
       json.appendMember("title", reason == .waiting ? "\(name) is waiting" : "\(name) wrote")
-      json.appendMember("body", cut(page))
+      json.appendMember("body", cut(text.isEmpty ? page : text))
     }
   }
 

@@ -124,9 +124,12 @@ enum PushQueue {
       ORDER BY n.next_attempt_at LIMIT $3::bigint FOR UPDATE OF n SKIP LOCKED
     ), wanted AS (
       SELECT due.login_id, due.session_id, p.key_id, p.ciphertext, v.name,
-        coalesce(nullif(s.context ->> 'title', ''), s.context ->> 'page') AS page
+        coalesce(nullif(s.context ->> 'title', ''), s.context ->> 'page') AS page,
+        CASE WHEN p.texts AND s.last_message_role IN ('visitor', 'user')
+          THEN s.last_message_preview END AS text
       FROM due JOIN LATERAL (
-        SELECT p.login_id, p.key_id, p.ciphertext, l.workspace_id, l.operator_id \(unattended)
+        SELECT p.login_id, p.key_id, p.ciphertext, p.texts, l.workspace_id, l.operator_id
+        \(unattended)
           AND p.login_id = due.login_id) AS p ON true
       JOIN LATERAL (SELECT p.workspace_id, p.operator_id) AS l ON true
       JOIN chat_sessions s ON s.id = due.session_id AND s.workspace_id = p.workspace_id
@@ -144,7 +147,7 @@ enum PushQueue {
       RETURNING n.login_id, n.session_id, n.reason, n.event_at, n.attempts, n.lease
     )
     SELECT t.login_id, t.session_id, t.reason, t.event_at, t.attempts, w.key_id, w.ciphertext,
-      w.name, w.page
+      w.name, w.page, w.text
     FROM taken t LEFT JOIN wanted w ON w.login_id = t.login_id AND w.session_id = t.session_id
     """
 
@@ -160,7 +163,8 @@ enum PushQueue {
         login: login, session: session, reason: reason, eventAt: eventAt,
         attempt: Int(rows.int(row, 4) ?? 1),
         subscription: SecretBox.Sealed(keyID: keyID, bytes: bytes),
-        visitorName: rows.text(row, 7) ?? "", page: rows.text(row, 8) ?? "")
+        visitorName: rows.text(row, 7) ?? "", page: rows.text(row, 8) ?? "",
+        text: rows.text(row, 9) ?? "")
     }
   }
 

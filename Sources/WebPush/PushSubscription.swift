@@ -79,10 +79,13 @@ public struct PushChoices: Sendable, Equatable {
   public var waiting: Bool
   /// Messages in the operator's own conversations.
   public var messages: Bool
+  /// With the text of the visitor's message, which then stands on a locked screen.
+  public var texts: Bool
 
-  public init(waiting: Bool = true, messages: Bool = true) {
+  public init(waiting: Bool = true, messages: Bool = true, texts: Bool = false) {
     self.waiting = waiting
     self.messages = messages
+    self.texts = texts
   }
 }
 
@@ -94,16 +97,16 @@ extension PushSubscription {
     Statement(
       Query(
         """
-        SELECT s.id, p.waiting, p.messages
+        SELECT s.id, p.waiting, p.messages, p.texts
         FROM operator_sessions s LEFT JOIN push_subscriptions p ON p.login_id = s.id
         WHERE s.token_hash = $1::bytea
         """, [.bytes(tokenHash)])
     ) { rows in
       guard !rows.isEmpty, let login = rows.uuid(0, 0) else { return nil }
-      guard let waiting = rows.bool(0, 1), let messages = rows.bool(0, 2) else {
-        return (login, nil)
-      }
-      return (login, PushChoices(waiting: waiting, messages: messages))
+      guard let waiting = rows.bool(0, 1), let messages = rows.bool(0, 2),
+        let texts = rows.bool(0, 3)
+      else { return (login, nil) }
+      return (login, PushChoices(waiting: waiting, messages: messages, texts: texts))
     }
   }
 
@@ -118,7 +121,7 @@ extension PushSubscription {
         PushSubscription.putSQL,
         actor.parameters + [
           .uuid(login), .text(sealed.keyID), .bytes(sealed.bytes), .bool(choices.waiting),
-          .bool(choices.messages),
+          .bool(choices.messages), .bool(choices.texts),
         ])
     ) { !$0.isEmpty }
   }
@@ -129,12 +132,12 @@ extension PushSubscription {
     WITH known AS (
       SELECT FROM push_subscriptions WHERE login_id = $4::uuid
     ), made AS (
-      INSERT INTO push_subscriptions AS p (login_id, key_id, ciphertext, waiting, messages)
-      SELECT id, $5::text, $6::bytea, $7::boolean, $8::boolean FROM operator_sessions
+      INSERT INTO push_subscriptions AS p (login_id, key_id, ciphertext, waiting, messages, texts)
+      SELECT id, $5::text, $6::bytea, $7::boolean, $8::boolean, $9::boolean FROM operator_sessions
       WHERE id = $4::uuid AND workspace_id = $1::uuid AND operator_id = $2::uuid
       ON CONFLICT (login_id) DO UPDATE SET key_id = excluded.key_id,
         ciphertext = excluded.ciphertext, waiting = excluded.waiting, messages = excluded.messages,
-        created_at = now(), paused_until = NULL, failures = 0, failing_since = NULL
+        texts = excluded.texts, created_at = now(), paused_until = NULL, failures = 0, failing_since = NULL
       RETURNING login_id
     ), audited AS (
       INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)

@@ -135,6 +135,30 @@ import Webhooks
     #expect(try await due() == [line])
   }
 
+  @Test("a notice has the text of the visitor's message only if the operator has chosen that")
+  func texts() async throws {
+    let quiet = try await subscribed()
+    let open = try await subscribed(nil, PushChoices(texts: true))
+    let (session, _) = try await waiting(for: open)
+    _ = try await due()
+    let taken = try await take()
+    #expect(taken.count == 2)
+    for notice in taken {
+      let payload = String(decoding: notice.payload, as: UTF8.self)
+      #expect(notice.login == open || notice.login == quiet)
+      #expect(notice.text == (notice.login == open ? "Hello" : ""))
+      #expect(payload.contains("Hello") == (notice.login == open), "\(payload)")
+    }
+    // An operator's words are not those of the visitor.
+    _ = try await place.claim(session)
+    _ = await place.database.store(
+      session: session, workspace: place.id, id: Workplace.identifier(), role: "operator",
+      kind: "text", sender: place.mika.id, name: "Mika", body: Array("Secret".utf8), payload: nil)
+    try await recent()
+    _ = try await due()
+    #expect(try await take().allSatisfy { $0.text != "Secret" })
+  }
+
   @Test("the outcome of an attempt does not settle a later event")
   func replaced() async throws {
     let login = try await subscribed()

@@ -19,6 +19,7 @@ struct PushRoutes: RouteGroup {
         json.appendMember("subscribed", choices != nil)
         json.appendMember("waiting", (choices ?? PushChoices()).waiting)
         json.appendMember("messages", (choices ?? PushChoices()).messages)
+        json.appendMember("texts", (choices ?? PushChoices()).texts)
       })
   }
 
@@ -29,6 +30,7 @@ struct PushRoutes: RouteGroup {
     var choices = known ?? PushChoices()
     choices.waiting = try object.bool("waiting") ?? choices.waiting
     choices.messages = try object.bool("messages") ?? choices.messages
+    choices.texts = try object.bool("texts") ?? choices.texts
     let isStored = try await api.database.run(
       subscription.put(
         login: login, choices, sealedBy: api.options.secrets, by: call.actor))

@@ -99,6 +99,8 @@ enum MemberTexts {
     Push.waiting | New conversations that the operator may claim are pushed. | true
     PushSubscription.messages | Push messages in the operator's own conversations. | true
     PushSubscription.waiting | Push new conversations that the operator may claim. | true
+    Push.texts | Push messages have the text of the visitor's message. | false
+    PushSubscription.texts | Have the text of the visitor's message in push messages. | false
     PushSubscription.endpoint |  | https://push.example.net/s/4f1c9a
     p256dh |  | BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SR\#
     pkNtoIAiw4

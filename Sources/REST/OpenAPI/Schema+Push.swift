@@ -7,7 +7,7 @@ extension Schema {
     "public_key": text.described(
       "`applicationServerKey` of `PushManager.subscribe()`, in base64url."),
     "subscribed": bool.described("Whether this login gets push messages."),
-    "waiting": bool, "messages": bool,
+    "waiting": bool, "messages": bool, "texts": bool,
   ]).named("Push")
 
   static let pushSubscription = input(
@@ -22,6 +22,6 @@ extension Schema {
           "The browser's secret of 16 bytes, in base64url."),
       ]).described("`keys` of `PushSubscription.toJSON()`."),
     ],
-    optional: ["waiting": bool, "messages": bool]
+    optional: ["waiting": bool, "messages": bool, "texts": bool]
   ).named("PushSubscription")
 }
