@@ -39,19 +39,42 @@ struct SetupCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "The time zone of the hours, such as Europe/Berlin (default: UTC).", valueName: "zone"))
   var timeZone: String?
+  @Flag(help: "Send a test message to the running gateway. A terminal asks whether to.")
+  var testMessage = false
 
   private static let ownColour = "#0b6e63"
 
   func run() async throws {
     let settings = try await data.settings()
-    try Database.withConnection(settings, as: .owner) { connection in
+    let key = try Database.withConnection(settings, as: .owner) { connection in
       try Self.migrate(connection)
       guard try connection.run(FirstOwner.isMissing) else {
         throw CommandFailure(
           "this gateway is set up already; log in to the console, or add an operator with: "
             + "chirrup operator create")
       }
-      try setUp(connection, settings)
+      return try setUp(connection, settings)
+    }
+    let url = Banner.url(settings, listening: settings.listen, secure: settings.tls.listen)
+    try sendTestMessage(url, key)
+  }
+
+  /// The workspace is set up already, so that a terminal shows a failure, and does not fail.
+  private func sendTestMessage(_ url: String, _ key: String) throws {
+    guard testMessage || Terminal.isInteractive else { return }
+    for _ in 1...Self.triesMax {
+      if !testMessage {
+        let answer = Terminal.ask("Send a test message, while chirrup serve runs", proposal: "yes")
+        guard answer.lowercased().hasPrefix("y") else { return }
+      }
+      do {
+        let milliseconds = try TestMessage(url: url, key: key).send()
+        return Terminal.note(
+          "  The test message was stored after \(milliseconds) ms. It waits in \(url)/console\n")
+      } catch {
+        if testMessage { throw error }
+        Terminal.note("  \(error)")
+      }
     }
   }
 
@@ -66,7 +89,8 @@ struct SetupCommand: AsyncParsableCommand {
     try migrator.up(report: CommandOutput(json: false).report)
   }
 
-  private func setUp(_ connection: BlockingConnection, _ settings: Settings) throws {
+  /// - Returns: the public key of the workspace.
+  private func setUp(_ connection: BlockingConnection, _ settings: Settings) throws -> String {
     let name = try value(name, "--name", "Your name", check: Self.checkName)
     let email = try value(email, "--email", "Email", check: Self.checkEmail)
     let workspace = try value(
@@ -101,6 +125,7 @@ struct SetupCommand: AsyncParsableCommand {
           + "with: chirrup operator create")
     }
     report(made, settings)
+    return key
   }
 
   private func store(
@@ -126,7 +151,6 @@ struct SetupCommand: AsyncParsableCommand {
 
         Start it    chirrup serve, unless it runs already
         Log in      \(url)/console
-        Test it     \(url)/setup, after you have logged in: its last step sends a test message
 
         On your website:
         <script src="\(url)/widget.js" data-workspace="\(workspace.publicKey)" async></script>

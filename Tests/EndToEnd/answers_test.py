@@ -4,6 +4,7 @@ Started by answers.sh.
 """
 
 import argparse
+import contextlib
 import json
 import re
 import subprocess
@@ -30,11 +31,13 @@ class Visitor:
         self.token = run.request("POST", "/api/v1/widget/token", {"workspace": run.key}, token=None)
         self.session = self.token["session"]
 
+    @contextlib.contextmanager
     def socket(self):
-        socket = connect(self.run.gateway.base.replace("http", "ws", 1) + "/api/v1/ws", subprotocols=["chirrup.v1"])
-        socket.send(json.dumps({"type": "hello", "ref": 1, "token": self.token["token"],
-                                "subscribe": [{"session": self.session, "tail": 1}]}))
-        return socket
+        url = self.run.gateway.base.replace("http", "ws", 1) + "/api/v1/ws"
+        with connect(url, subprotocols=["chirrup.v1"]) as socket:
+            socket.send(json.dumps({"type": "hello", "ref": 1, "token": self.token["token"],
+                                    "subscribe": [{"session": self.session, "tail": 1}]}))
+            yield socket
 
     def say(self, body: str, payload: dict | None = None) -> str:
         """Sends a message; returns its id when it is acknowledged."""
@@ -73,7 +76,7 @@ class Answers:
     def __init__(self, options) -> None:
         self.options = options
         self.failed = False
-        self.gateway = Gateway(options)
+        self.gateway = Gateway(options, patience=240)
         self.endpoint = Endpoint()
 
     def promise(self, words: str, holds=True) -> None:
@@ -123,9 +126,10 @@ class Answers:
     def log_in(self) -> None:
         demo = urllib.request.urlopen(f"{self.gateway.base}/demo").read().decode()
         self.key = re.search('data-workspace="([^"]+)"', demo).group(1)
-        self.login = subprocess.run(
+        made = subprocess.run(
             [self.options.chirrup, "token", "operator", "--workspace", "demo", "--database-url", self.options.database],
-            capture_output=True, text=True, check=True).stdout.strip()
+            capture_output=True, text=True, check=True)
+        self.login = json.loads(made.stdout)["token"]
 
     def sources(self) -> None:
         [workspace] = self.rows("SELECT id FROM workspaces")
@@ -157,7 +161,7 @@ class Answers:
             visitor.say("Where is my bicycle parcel?")
             frame = visitor.frame(socket, lambda it: "Rotterdam" in it.get("body", ""))
         self.promise("the answer comes over the visitor's socket, from the bot, and says that it is automatic",
-                     frame["body"] == ANSWER and frame["from"]["kind"] == "bot" and frame["payload"]["automatic"] is True)
+                     frame["body"] == ANSWER and frame["sender"]["kind"] == "bot" and frame["payload"]["automatic"] is True)
         prompt = self.endpoint.requests[-1].prompt
         self.promise("it is based on canned replies and closed conversations",
                      all(it in prompt for it in ("bicycle parcel: two days", "Operator: In Utrecht.", "NO_ANSWER")))

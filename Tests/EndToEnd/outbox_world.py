@@ -46,8 +46,9 @@ def wait_for(what: str, condition, seconds: float = 60):
 
 
 class Gateway:
-    def __init__(self, options) -> None:
+    def __init__(self, options, patience: float = 60) -> None:
         self.options = options
+        self.patience = patience
         self.base = f"http://127.0.0.1:{options.port}"
         self.log = open(Path(options.folder) / "gateway.log", "ab")
         self.process: subprocess.Popen | None = None
@@ -59,7 +60,7 @@ class Gateway:
              "--database-url", options.database],
             stdout=self.log, stderr=self.log,
         )  # fmt: skip
-        wait_for("a gateway that is ready", self.answers)
+        wait_for("a gateway that is ready", self.answers, self.patience)
 
     def answers(self) -> bool:
         try:

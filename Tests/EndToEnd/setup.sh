@@ -52,7 +52,8 @@ lines = [json.loads(line) for line in open(sys.argv[1]).read().splitlines() if "
 assert len(lines) == 1, lines
 assert [key for key, value in lines[0].items() if "/setup#" in str(value)] == ["message"], lines
 ' "$log"
-check "chirrup setup for a script, beside the running gateway" "$python" "$root/Tests/EndToEnd/setup_terminal.py" \
+check "chirrup setup for a script, beside the running gateway, with a test message" \
+  env CHIRRUP_LISTEN="127.0.0.1:$port" "$python" "$root/Tests/EndToEnd/setup_terminal.py" \
   script "$chirrup" "${place[@]}"
 check "the link of the running gateway is then refused" test "$(curl --silent --output /dev/null --write-out '%{http_code}' \
   --json "{\"code\":\"$(link_of "$log" | cut -d '#' -f 2)\"}" "$url/api/v1/auth/setup")" = 409

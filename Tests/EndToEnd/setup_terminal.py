@@ -77,10 +77,13 @@ def terminal(chirrup, options):
     shell.expect("needs at least 10 characters")
     shell.answer("at least 10 characters: ", PASSWORD, echo=False)
     shell.answer("Repeat the password: ", PASSWORD, echo=False)
+    # No gateway runs.
+    shell.answer("Send a test message, while chirrup serve runs [yes]: ", "")
+    shell.expect("cannot be reached")
+    shell.answer("Send a test message, while chirrup serve runs [yes]: ", "no")
     status = shell.end()
     assert status == 0, (status, shell.seen)
     assert PASSWORD not in shell.seen, "the password was echoed"
-    assert "/setup, after you have logged in" in shell.seen, shell.seen
     assert "Tidewater Cycles is set up." in shell.seen and 'data-workspace="pk_' in shell.seen, shell.seen
 
 
@@ -99,8 +102,9 @@ def script(chirrup, options):
         assert done.returncode != 0 and wrong[0] in done.stderr, done
     done = run([chirrup, "setup", *options, *names], "short\n")
     assert done.returncode == 1 and "at least 10 characters" in done.stderr, done
-    done = run([chirrup, "setup", *options, *names], PASSWORD + "\n")
+    done = run([chirrup, "setup", *options, *names, "--test-message"], PASSWORD + "\n")
     assert done.returncode == 0, done
+    assert "The test message was stored after" in done.stderr, done
     answer = json.loads(done.stdout)
     assert answer["name"] == "Tidewater Cycles" and answer["public_key"] in done.stderr, done
     taken(chirrup, options)

@@ -112,6 +112,12 @@ import Testing
       let answer = try await world.call("POST", path, as: admin)
       #expect(answer.status == 429 && answer.string("limit") == "assist_tokens_per_day")
     }
+    // Saved by a gateway that allows private networks.
+    let found = try await world.database.ask(AssistSettings.find(in: world.place.id))
+    var private_ = try #require(found)
+    private_.endpoint = "https://127.0.0.1/v1"
+    try await world.database.ask(private_.put(by: world.actor))
+    #expect(try await world.call("POST", path, as: admin).problem == "assist_address_refused")
   }
 
   @Test(

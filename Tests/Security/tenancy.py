@@ -106,6 +106,21 @@ for method, path, operation in operations:
         tally.attack(name, answer.status < 500 and is_hidden(answer, sent), shown)
         if "{" in path and not OWN_NAMES.search(path):
             tally.attack(name + ": refused", answer.status in (401, 403, 404, 422), shown)
+# The operations above name a visitor of the demo twice. Here one of the two is the caller's own.
+first = "SELECT v.id FROM visitors v JOIN workspaces w ON w.id = v.workspace_id WHERE w.name = '{}' LIMIT 1"
+own, theirs = (gateway.sql(first.format(name)) for name in (HERE, "demo"))
+tally.control("both workspaces have a visitor", own and theirs)
+for role in bearers:
+    headers = {"Authorization": "Bearer " + bearers[role]}
+    for one, other in ((own, theirs), (theirs, own)):
+        path = f"/api/v1/admin/visitors/{one}/merge"
+        for method, answer in (("GET", gateway.call("GET", f"{path}?visitor={other}", None, headers)),
+                               ("POST", gateway.call("POST", path, {"visitor": other}, headers))):
+            whose = "the demo's into the own" if one == own else "the own into the demo's"
+            tally.attack(f"{method} {path} by an {role}, {whose}: refused",
+                         answer.status in (404, 422) and is_hidden(answer, theirs), f"{answer.status} {answer.text[:160]}")
+unmerged = gateway.sql(f"SELECT count(*) FROM visitors WHERE id IN ('{own}', '{theirs}') AND merged_into IS NULL")
+tally.attack("neither visitor is merged", unmerged == "2", unmerged)
 tally.attack("no row of the demo has changed", not demo() - before, ", ".join(sorted(demo() - before)))
 shown = gateway.call("GET", "/api/v1/admin/settings", None, {"Authorization": "Bearer " + options.owner})
 tally.control("the demo's own owner sees the demo", shown.status == 200, shown.status)
