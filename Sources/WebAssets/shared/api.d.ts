@@ -346,6 +346,14 @@ interface Assist {
   tokens_per_day: number;
   tokens_per_month: number;
   timeout_seconds: number;
+  automatic: 'off' | 'replies' | 'conversations';
+  automatic_notice: string;
+}
+
+interface AssistTrial {
+  works: boolean;
+  detail: string;
+  answer: string;
 }
 
 interface AssistAnswer {
@@ -798,6 +806,7 @@ interface Rest {
   get(path: '/api/v1/auth/sessions'): Promise<{ sessions: LoginSession[] }>;
   post(path: '/api/v1/auth/sessions/end-others'): Promise<{ ended: number }>;
   post(path: '/api/v1/auth/password', body: { current: string; new: string }): Promise<unknown>;
+  post(path: 'assist/trial'): Promise<AssistTrial>;
   post(path: 'members', body: object): Promise<{ member: Member }>;
   post(path: 'teams', body: object): Promise<{ team: Team }>;
   post(path: 'api-keys', body: object): Promise<{ api_key: ApiKey; key: string }>;
@@ -914,4 +923,5 @@ interface Push {
   subscribed: boolean;
   waiting: boolean;
   messages: boolean;
+  texts: boolean;
 }

@@ -2,8 +2,8 @@
 
 interface Navigator {
   readonly globalPrivacyControl?: boolean;
-  /** Network Information, Save-Data. */
-  readonly connection?: { readonly saveData?: boolean };
+  /** Network Information, Save-Data; `type` is missing on desktops. */
+  readonly connection?: { readonly saveData?: boolean; readonly type?: string };
   readonly userActivation?: { readonly hasBeenActive: boolean };
 }
 

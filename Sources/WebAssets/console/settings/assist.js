@@ -5,6 +5,8 @@ import { el } from '../../shared/dom.js';
 import { choice, confirmed, number, text, toggle } from './fields.js';
 import { Form, saveBar } from './form.js';
 import { lockedFor, pane } from './pane.js';
+import { automaticAnswers } from './assist-automatic.js';
+import { assistTrial } from './assist-trial.js';
 
 /** @type {Assist} */
 const BLANK = {
@@ -17,6 +19,8 @@ const BLANK = {
   tokens_per_day: 100_000,
   tokens_per_month: 1_000_000,
   timeout_seconds: 60,
+  automatic: 'off',
+  automatic_notice: 'This is an automatic answer. A colleague reads your message later.',
 };
 
 /** @type {[use: AssistUse, label: string, hint: string][]} */
@@ -38,6 +42,8 @@ const valuesOf = (assist) => {
     tokens_per_day: values.tokens_per_day,
     tokens_per_month: values.tokens_per_month,
     timeout_seconds: values.timeout_seconds,
+    automatic: values.automatic,
+    automatic_notice: values.automatic_notice,
     suggest: uses.includes('suggest'),
     summary: uses.includes('summary'),
     translate: uses.includes('translate'),
@@ -56,8 +62,13 @@ export async function open(context) {
   /** @type {AssistForm} */
   const form = new Form(valuesOf(known.assist), { keep: 'assist', locked: lockedFor(context) });
   form.onChange(() => context.changed());
+  const trial = assistTrial(context.rest, form, !!known.assist);
   const removal = confirmed('Remove', 'Remove the endpoint and its key?', () => form.save(
-    async () => { await context.rest.remove('assist'); return valuesOf(null); }, 'Removed'));
+    async () => {
+      await context.rest.remove('assist');
+      trial.saved(false);
+      return valuesOf(null);
+    }, 'Removed'));
   removal.hidden = !known.assist || !!form.locked;
   const save = () => form.save(async () => {
     const { suggest, summary, translate, api_key: key, ...rest } = form.now;
@@ -67,6 +78,7 @@ export async function open(context) {
       ...(key && { api_key: key }),
     });
     removal.hidden = false;
+    trial.saved(true);
     return valuesOf(answer.assist);
   });
   const { bar, submit } = saveBar(form, { save, more: [removal] });
@@ -74,7 +86,10 @@ export async function open(context) {
     root: pane({
       title: 'Assist',
       lead: 'Your own AI endpoint writes drafts for operators. Operators change and send them.',
-      body: [endpoint(form, !!known.assist?.has_key), uses(form), limits(form, known)],
+      body: [
+        endpoint(form, !!known.assist?.has_key, trial.root), uses(form), automaticAnswers(form),
+        limits(form, known),
+      ],
       bar,
       submit,
     }),
@@ -85,8 +100,9 @@ export async function open(context) {
 /**
  * @param {AssistForm} form
  * @param {boolean} hasKey
+ * @param {HTMLElement} trial
  */
-const endpoint = (form, hasKey) => el(
+const endpoint = (form, hasKey, trial) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'endpoint' },
   el('h2', { id: 'endpoint' }, 'Endpoint'),
@@ -119,6 +135,7 @@ const endpoint = (form, hasKey) => el(
       ['max_tokens', 'max_tokens'], ['max_completion_tokens', 'max_completion_tokens'],
     ],
   }),
+  trial,
 );
 
 /** @param {AssistForm} form */

@@ -77,6 +77,8 @@ export function open({ rest }) {
     (yes) => attempt(() => store(rest, { waiting: yes })));
   const messages = choice('Messages in your conversations', 'Until you have read them',
     (yes) => attempt(() => store(rest, { messages: yes })));
+  const texts = choice('Show the text', 'Anyone who sees the locked screen can read it',
+    (yes) => attempt(() => store(rest, { texts: yes })));
 
   /** @param {(() => Promise<unknown>)=} work */
   async function attempt(work) {
@@ -105,12 +107,14 @@ export function open({ rest }) {
     act.onclick = () => attempt(() => (isOn ? turnOff : turnOn)(rest));
     waiting.show(isOn, known.waiting);
     messages.show(isOn, known.messages);
+    texts.show(isOn, known.texts);
   }
 
   const panel = el('section.panel', { 'aria-labelledby': 'push' },
     el('h2', { id: 'push' }, 'Push messages ', chip), words, trouble,
-    waiting.root, messages.root, el('div.acts', {}, act),
-    el('p.meta', {}, 'A message names the visitor and the page, and never what was written.'));
+    waiting.root, messages.root, texts.root, el('div.acts', {}, act),
+    el('p.meta', {}, 'A message names the visitor and the page, and what was written only if you '
+      + 'turn that on.'));
   return {
     root: pane({
       title: 'Notifications',

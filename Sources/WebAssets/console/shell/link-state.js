@@ -9,9 +9,9 @@ import { focusOn } from './element.js';
 const SHORT_GAP = 3000; // ms; a shorter gap is not shown
 const NOTICE_SHOWN = 6000; // ms
 
-const QUIET = 10_000; // ms of silence after which a visible console checks the connection
+const QUIET = 10_000; // ms of silence after which a console that saves checks the connection
 const RECENT = 1000; // ms; a request or an input behind a longer silence checks it too
-const ATTENDED = 30_000; // ms since the last input; until then it is checked every second
+const ATTENDED = 30_000; // ms since the last input; until then a mobile network does not count
 // An answer that takes longer is shown as a lost connection, until it arrives: so many round
 // trips, within these bounds in ms.
 const ROUND_TRIPS = 4;
@@ -73,11 +73,14 @@ export class TimedLink extends Link {
   }
 
   /**
-   * Checks the connection; to be called every second while the console is visible. A console that
-   * nobody uses is checked seldom: a radio that may not sleep costs a battery.
+   * Checks the connection; to be called every second while the console is visible, so that a loss
+   * shows within two seconds, also at rest. It is checked seldom if the operator saves data, or if
+   * nobody uses it in a mobile network: a radio that may not sleep costs a battery.
    */
   check() {
-    this.probe(Date.now() - this.#usedAt < ATTENDED && !navigator.connection?.saveData ? 0 : QUIET);
+    const { saveData, type } = navigator.connection ?? {};
+    const isUsed = Date.now() - this.#usedAt < ATTENDED;
+    this.probe(saveData || (type === 'cellular' && !isUsed) ? QUIET : 0);
   }
 
   /**

@@ -1,0 +1,27 @@
+// Automatic answers: on what they are based, and the lines that say that they are automatic.
+
+import { el } from '../../shared/dom.js';
+import { choice, text } from './fields.js';
+
+/** @param {import('./assist.js').AssistForm} form */
+export const automaticAnswers = (form) => el(
+  'section.panel.fill',
+  { 'aria-labelledby': 'automatic' },
+  el('h2', { id: 'automatic' }, 'Automatic answers'),
+  choice(form, 'automatic', {
+    label: 'While no operator is available, visitors get answers from',
+    hint: 'At most one for each message, ten in a conversation and 60 an hour, and none once an '
+      + 'operator has claimed it. Visitors read these answers before you do: closed conversations '
+      + 'may hold what others wrote.',
+    options: [
+      ['off', 'Nothing'], ['replies', 'Canned replies'],
+      ['conversations', 'Canned replies and closed conversations'],
+    ],
+  }),
+  text(form, 'automatic_notice', {
+    label: 'Last line of each answer',
+    hint: 'Says that no person wrote it.',
+    max: 500,
+    required: true,
+  }),
+);
