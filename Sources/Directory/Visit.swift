@@ -172,8 +172,15 @@ extension Visit {
         AND \(hasRoom(visitor: "coalesce(k.merged_into, k.id)", openMax: "$10::bigint"))
       RETURNING id, status
     ), moved AS (
-      UPDATE chat_sessions s SET context = s.context || $8::jsonb
-      FROM found f WHERE s.id = f.id AND f.status <> 'closed' AND NOT f.context @> $8::jsonb
+      -- A gateway of a release without merges opens a conversation for the merged visitor itself.
+      UPDATE chat_sessions s SET
+        context = CASE WHEN f.status <> 'closed' THEN s.context || $8::jsonb ELSE s.context END,
+        user_id = coalesce(k.merged_into, s.user_id),
+        merged_from = CASE WHEN s.user_id = k.id AND k.merged_into IS NOT NULL THEN k.id
+          ELSE s.merged_from END
+      FROM found f, known k
+      WHERE s.id = f.id AND (f.status <> 'closed' AND NOT f.context @> $8::jsonb
+        OR s.user_id = k.id AND k.merged_into IS NOT NULL)
       RETURNING s.id
     ), session AS (
       SELECT id, status, EXISTS (SELECT FROM moved) AS is_news FROM found

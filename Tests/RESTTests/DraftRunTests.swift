@@ -106,8 +106,11 @@ import Testing
     let path = "\(settings)/trial"
     #expect(try await world.call("POST", path).status == 403)
     #expect(try await world.call("POST", path, as: admin).problem == "assist_off")
-    let put = #"{"endpoint":"https://api.example.com/v1","model":"m","tokens_per_day":1}"#
-    #expect(try await world.call("PUT", settings, as: admin, json: put).status == 200)
+    let put = #""endpoint":"https://api.example.com/v1","model":"m","tokens_per_day":1"#
+    #expect(try await world.call("PUT", settings, as: admin, json: "{\(put)}").status == 200)
+    #expect(try await world.call("POST", path, as: admin).problem == "assist_off")
+    let on = #"{\#(put),"enabled":true}"#
+    #expect(try await world.call("PUT", settings, as: admin, json: on).status == 200)
     for _ in 0...DraftRuns.perOwner {
       let answer = try await world.call("POST", path, as: admin)
       #expect(answer.status == 429 && answer.string("limit") == "assist_tokens_per_day")

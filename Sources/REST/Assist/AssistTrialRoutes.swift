@@ -15,8 +15,9 @@ struct AssistTrialRoutes: RouteGroup {
   func run(_ call: Call) async throws(Problem) -> APIResponse {
     let start = SystemClock.now()
     let member = try call.member
-    guard let settings = try await api.database.run(AssistSettings.find(in: call.workspace))
-    else { throw .assistMissing }
+    guard let settings = try await api.database.run(AssistSettings.find(in: call.workspace)),
+      settings.isEnabled
+    else { throw .assistNotTried }
     let access = try AssistRun.access(settings, api.options)
     try api.servers.drafts.enter(member.id, of: member.workspace, now: call.request.now)
     defer { api.servers.drafts.leave(member.id, of: member.workspace) }
@@ -53,7 +54,7 @@ extension AssistRun.End {
 }
 
 extension Problem {
-  static let assistMissing = Problem(
+  static let assistNotTried = Problem(
     status: 409, type: "assist_off", title: "Assist is off",
-    detail: "No endpoint is saved. Save its address and model first.")
+    detail: "Turn Assist on and save it first: until then the gateway connects to no endpoint.")
 }
