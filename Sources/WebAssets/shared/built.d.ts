@@ -11,3 +11,4 @@ declare const PAGES_FILE: string;
 declare const PREVIEW_STYLES: string;
 declare const QR_CODE: string;
 declare const WIDGET_STYLES: string;
+declare const TEXTS: Record<string, string[]>;

@@ -4,6 +4,7 @@
 // yet.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from './language.js';
 import { rest } from './rest.js';
 
 /**
@@ -18,9 +19,9 @@ import { rest } from './rest.js';
  *   load: (ended: () => void) => Promise<(context: PageContext) => Page>}>}
  */
 const PAGES = {
-  visitors: { title: 'Visitors', look: 'globe', load: (ended) => rare('visitors', ended) },
-  analytics: { title: 'Analytics', look: 'chart', load: (ended) => rare('analytics', ended) },
-  settings: { title: 'Settings', look: 'sliders', load: (ended) => rare('settings', ended) },
+  visitors: { title: t('Visitors'), look: 'globe', load: (ended) => rare('visitors', ended) },
+  analytics: { title: t('Analytics'), look: 'chart', load: (ended) => rare('analytics', ended) },
+  settings: { title: t('Settings'), look: 'sliders', load: (ended) => rare('settings', ended) },
 };
 
 /** The file of the pages is of another version: the gateway was upgraded under this console. */
@@ -161,15 +162,15 @@ export class Pages {
     console.warn('chirrup', error);
     const [title, hint, words, act] = error instanceof Outdated
       ? [
-        'A new version of the console is here',
-        'Reload to open this page. Drafts and unsent messages are kept.',
-        'Reload',
+        t('A new version of the console is here'),
+        t('Reload to open this page. Drafts and unsent messages are kept.'),
+        t('Reload'),
         () => location.reload(),
       ]
       : [
-        'This page could not be loaded',
-        'The server is not responding. The rest of the console still works.',
-        'Try again',
+        t('This page could not be loaded'),
+        t('The server is not responding. The rest of the console still works.'),
+        t('Try again'),
         () => this.#open(name, path, ++this.#turn, true),
       ];
     return el(
@@ -186,8 +187,10 @@ export class Pages {
   #mark() {
     for (const [name, link] of Object.entries(this.#links)) {
       const count = this.#pages.get(name)?.unsaved?.() ?? 0;
-      const changes = count === 1 ? '1 unsaved change' : `${count} unsaved changes`;
-      const title = count ? `${PAGES[name].title}, ${changes}` : PAGES[name].title;
+      const page = PAGES[name].title;
+      const title = count === 1
+        ? t('{}, 1 unsaved change', page)
+        : count ? t('{1}, {2} unsaved changes', page, count) : page;
       link.querySelector('.unsaved')?.toggleAttribute('hidden', !count);
       link.setAttribute('aria-label', title);
       link.title = title;
