@@ -33,6 +33,19 @@ struct AssetTests {
     #expect(script.text.contains("import(\"\(pages.path)\")"))
   }
 
+  @Test("the console has five languages besides English; the first load has 12,000 bytes of one")
+  func consoleLanguages() throws {
+    let script = try #require(Asset.named("/assets/console.js")).text
+    let pages = try #require(Asset.named("/assets/console-pages.js")).text
+    for code in ["ar", "de", "es", "ja", "th"] {
+      let work = try #require(Asset.named("/assets/console-work-\(code).js"))
+      let settings = try #require(Asset.named("/assets/console-settings-\(code).js"))
+      #expect(!work.brotli.isEmpty && work.brotli.count <= 12_000, "\(code)")
+      #expect(script.contains(work.path) && !script.contains(settings.path), "\(code)")
+      #expect(pages.contains(work.path) && pages.contains(settings.path), "\(code)")
+    }
+  }
+
   @Test("the application's manifest names embedded icons of their sizes")
   func installable() throws {
     let manifest = try #require(Asset.named("/console.webmanifest"))

@@ -4,6 +4,7 @@
 
 import { el, icon, paths } from '../../shared/dom.js';
 import { Kind } from '../../shared/protocol.js';
+import { language, t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { controls } from './controls.js';
 import { DraftField } from './field.js';
@@ -47,7 +48,7 @@ class Drafts {
       translate: (language) => { this.#translate(language); },
       stop: () => this.#running?.abort(),
       undo: () => {
-        if (!this.#last?.undo()) this.#say('The draft was changed, so it stays.');
+        if (!this.#last?.undo()) this.#say(t('The draft was changed, so it stays.'));
         this.#last = null;
         this.#show('');
       },
@@ -63,12 +64,12 @@ class Drafts {
     addEventListener('hashchange', () => this.#changed());
     if (uses.includes('translate')) {
       translatable(log, (text, show) => this.#run(
-        { use: 'translate', language: navigator.language, text },
+        { use: 'translate', language, text },
         (words) => { show(words); return true; },
       ));
     }
     if (uses.includes('summary')) {
-      head.more.add('Summarize', () => { this.#write({ use: 'summary' }, Kind.note); });
+      head.more.add(t('Summarize'), () => { this.#write({ use: 'summary' }, Kind.note); });
       new MutationObserver(() => this.#offerReason(sheet.root)).observe(sheet.root, {
         childList: true,
       });
@@ -79,7 +80,7 @@ class Drafts {
   /** Another conversation was opened, or the text was typed, sent or changed by a draft. */
   #changed() {
     if (this.#app.pane.id !== this.#id) this.#running?.abort();
-    this.#show(this.#running ? 'Writing a draft' : '');
+    this.#show(this.#running ? t('Writing a draft') : '');
   }
 
   /** @param {string} words for screen readers */
@@ -105,7 +106,7 @@ class Drafts {
     const own = this.#running = new AbortController();
     this.#id = id;
     this.#say('');
-    this.#show('Writing a draft');
+    this.#show(t('Writing a draft'));
     let words = '';
     try {
       await stream(id, wish, own.signal, (piece) => {
@@ -119,7 +120,7 @@ class Drafts {
     } finally {
       if (this.#running === own) {
         this.#running = null;
-        this.#show(own.signal.aborted ? 'Stopped' : words && 'The draft is complete');
+        this.#show(own.signal.aborted ? t('Stopped') : words && t('The draft is complete'));
       }
     }
   }
@@ -142,7 +143,7 @@ class Drafts {
   async #translate(language) {
     const { composer } = this.#app.pane;
     const text = this.#field.value.trim();
-    if (!text) return this.#say('Write a reply first. Then it can be translated.');
+    if (!text) return this.#say(t('Write a reply first. Then it can be translated.'));
     const field = this.#fieldOf();
     let words = '';
     const isComplete = await this.#run({ use: 'translate', language, text }, (all) => {
@@ -168,10 +169,10 @@ class Drafts {
    * @param {HTMLElement} root
    */
   #offerReason(root) {
-    const reason = root.querySelector('[aria-label="Transfer to"] textarea');
+    const reason = root.querySelector(`[aria-label="${t('Transfer to')}"] textarea`);
     if (!(reason instanceof HTMLTextAreaElement) || root.querySelector('.summarize')) return;
     const button = el('button.button.quiet.summarize', { type: 'button' }, icon('spark'),
-      'Summarize the conversation');
+      t('Summarize the conversation'));
     button.onclick = async () => {
       const field = new DraftField(reason, () => reason.isConnected);
       button.disabled = true;

@@ -1,6 +1,7 @@
 // The buttons below the reply: a suggested reply, a translation of the draft, stop and undo.
 
 import { el, icon } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 
 /** The languages that are offered besides the visitor's. */
 const LANGUAGES = ['en', 'de', 'es', 'th', 'ar', 'ja'];
@@ -8,7 +9,7 @@ const LANGUAGES = ['en', 'de', 'es', 'th', 'ar', 'ja'];
 /** @param {string} code a language tag */
 export function languageName(code) {
   try {
-    return new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
+    return new Intl.DisplayNames(locale, { type: 'language' }).of(code) ?? code;
   } catch { return code; } // a browser's tag that is none
 }
 
@@ -30,9 +31,9 @@ const button = (words, click, look) => el(
  *   undo: () => void, visitorLanguage: () => string}} on
  */
 export function controls(uses, on) {
-  const suggest = button('Suggest a reply', on.suggest, icon('spark'));
-  const stop = button('Stop', on.stop, icon('x'));
-  const undo = button('Undo', on.undo, icon('back'));
+  const suggest = button(t('Suggest a reply'), on.suggest, icon('spark'));
+  const stop = button(t('Stop'), on.stop, icon('x'));
+  const undo = button(t('Undo'), on.undo, icon('back'));
   const { root: translate, close } = languageMenu(on);
   const status = el('span.sr-only', { role: 'status' });
   const root = el(
@@ -63,13 +64,13 @@ function languageMenu(on) {
   /** @type {HTMLElement} */
   const opener = el('button.button.quiet.assist', {
     type: 'button',
-    'aria-label': 'Translate',
-    title: 'Translate',
+    'aria-label': t('Translate'),
+    title: t('Translate'),
     'aria-haspopup': 'menu',
     'aria-expanded': 'false',
     'aria-controls': 'languages',
     click: () => show(list.hidden),
-  }, icon('globe'), el('span', {}, 'Translate'));
+  }, icon('globe'), el('span', {}, t('Translate')));
   /** @param {boolean} isOpen */
   function show(isOpen) {
     if (isOpen) list.replaceChildren(...items());
@@ -89,7 +90,7 @@ function languageMenu(on) {
         click: () => { show(false); on.translate(code); },
       },
       el('span', {}, languageName(code)),
-      code === own && el('span.meta', {}, 'visitor’s'),
+      code === own && el('span.meta', {}, t('visitor’s')),
     ));
   };
   /** @type {HTMLElement} */

@@ -1,6 +1,7 @@
 // A translation below a received message, when the operator asks for it.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 
 /**
  * Adds a button to each received message of the log, also to later ones.
@@ -27,8 +28,8 @@ export function translatable(log, translate) {
  * @param {(text: string, show: (text: string) => void) => Promise<boolean>} translate
  */
 function control(text, translate) {
-  const shown = el('p.translation', { dir: 'auto', hidden: true, 'aria-label': 'Translation' });
-  const button = el('button.link', { type: 'button' }, 'Translate');
+  const shown = el('p.translation', { dir: 'auto', hidden: true, 'aria-label': t('Translation') });
+  const button = el('button.link', { type: 'button' }, t('Translate'));
   button.onclick = async () => {
     button.disabled = true;
     shown.textContent = '';

@@ -6,6 +6,7 @@
 
 import { Command, Event } from '../../shared/protocol.js';
 import { Typing } from '../../shared/typing.js';
+import { t } from '../shell/language.js';
 
 const FOLLOWED_MAX = 32; // conversations; a connection may have 256 subscriptions
 const SETTLE = 500; // ms between two changes, so that scrolling does not subscribe to each row
@@ -20,11 +21,11 @@ const UNSEEN = 60_000; // ms for which a visitor who looks at the chat has read 
  */
 export function doing(row, online) {
   if (!row || row.status === 'closed' || online === null) return '';
-  if (!online) return 'left the page';
+  if (!online) return t('left the page');
   const { last_message: last, visitor_read_seq: read, last_seq: head } = row;
   // who looks at the chat has read it up to its end
   const isUnread = last?.role === 'operator' && read < head;
-  return isUnread && Date.now() - Date.parse(last.at) > UNSEEN ? 'away' : '';
+  return isUnread && Date.now() - Date.parse(last.at) > UNSEEN ? t('away') : '';
 }
 
 export class Activity {

@@ -2,6 +2,7 @@
 // shows the progress, and afterwards what was done.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { closing, transfer } from '../thread/transfer.js';
 import { editTags } from '../thread/tags.js';
 import { chooseMacro } from '../thread/macros.js';
@@ -11,13 +12,15 @@ import { run, sentences } from './bulk.js';
 /** @typedef {import('./bulk.js').Work} Work */
 /** @typedef {import('./selection.js').Selection} Selection */
 
-/** @param {number} size */
-const many = (size) => size === 1 ? '1 conversation' : `${size} conversations`;
+/** @type {import('./bulk.js').Count} */
+const reopened = (n) => t('{} reopened.', n);
+/** @type {import('./bulk.js').Count} */
+const openAlready = (n) => t('{} open already.', n);
 
 export class BulkBar {
   #on;
   #count = el('b', { role: 'status' });
-  #progress = el('progress', { hidden: true, 'aria-label': 'Progress' });
+  #progress = el('progress', { hidden: true, 'aria-label': t('Progress') });
   #report = el('div.bulk-report', { hidden: true });
   #buttons;
   /** @type {HTMLButtonElement} */
@@ -41,24 +44,24 @@ export class BulkBar {
       { type: 'button', 'aria-label': words, title: key ? `${words} (${key})` : words, click: act },
       icon(look),
     );
-    this.#close = button('check', 'Close', 'E', () => this.close());
-    this.#reopen = button('reload', 'Reopen', 'O', () => this.reopen());
+    this.#close = button('check', t('Close'), 'E', () => this.close());
+    this.#reopen = button('reload', t('Reopen'), 'O', () => this.reopen());
     this.#buttons = el(
       'div.bulk-tools',
-      { role: 'toolbar', 'aria-label': 'Selected conversations' },
+      { role: 'toolbar', 'aria-label': t('Selected conversations') },
       this.#close,
       this.#reopen,
-      button('swap', 'Assign', 'T', () => { this.assign(); }),
-      button('tag', 'Tags', 'L', () => { this.tags(); }),
-      button('bolt', 'Run a macro', 'M', () => { this.macro(); }),
+      button('swap', t('Assign'), 'T', () => { this.assign(); }),
+      button('tag', t('Tags'), 'L', () => { this.tags(); }),
+      button('bolt', t('Run a macro'), 'M', () => { this.macro(); }),
     );
     this.#bar = el(
       'div.bulk-bar',
       {},
-      button('x', 'Clear the selection', 'Esc', () => on.selection.clear()),
+      button('x', t('Clear the selection'), 'Esc', () => on.selection.clear()),
       this.#count,
       el('button.link', { type: 'button', click: () => on.selection.add(on.shown()) },
-        'Select all shown'),
+        t('Select all shown')),
       el('span.grow'),
       this.#buttons,
       this.#progress,
@@ -78,7 +81,7 @@ export class BulkBar {
     this.root.hidden = this.#bar.hidden && this.#report.hidden;
     if (this.#bar.hidden) this.sheet.close();
     if (this.#isBusy) return;
-    const words = `${rows.length} selected`;
+    const words = t('{} selected', rows.length);
     if (this.#count.textContent !== words) this.#count.textContent = words;
     const closed = rows.every(({ status }) => status === 'closed');
     this.#close.hidden = closed;
@@ -91,14 +94,15 @@ export class BulkBar {
   }
 
   close() {
+    const size = this.#rows().length;
     closing(this.sheet, (reason) => {
       this.#run({ actions: [{ type: 'close', ...(reason && { reason }) }] },
-        'Closing', 'closed', 'closed already');
-    }, many(this.#rows().length));
+        t('Closing'), (n) => t('{} closed.', n), (n) => t('{} closed already.', n));
+    }, size === 1 ? t('Close 1 conversation') : t('Close {} conversations', size));
   }
 
   reopen() {
-    this.#run({ actions: [{ type: 'reopen' }] }, 'Reopening', 'reopened', 'open already');
+    this.#run({ actions: [{ type: 'reopen' }] }, t('Reopening'), reopened, openAlready);
   }
 
   assign() {
@@ -112,9 +116,9 @@ export class BulkBar {
         ...reason ? [{ type: 'note', text: reason }] : [],
         { type: 'assign', ...isQueue ? { to: 'queue' } : receiver },
       ];
-      this.#run({ actions }, 'Assigning',
-        isQueue ? 'returned to the queue' : `assigned to ${name}`,
-        isQueue ? 'in the queue already' : `with ${name} already`);
+      this.#run({ actions }, t('Assigning'),
+        (n) => (isQueue ? t('{} returned to the queue.', n) : t('{1} assigned to {2}.', n, name)),
+        (n) => (isQueue ? t('{} in the queue already.', n) : t('{1} with {2} already.', n, name)));
     });
   }
 
@@ -131,22 +135,24 @@ export class BulkBar {
         ...added.length ? [{ type: 'add_tags', tags: added }] : [],
         ...removed.length ? [{ type: 'remove_tags', tags: removed }] : [],
       ];
-      if (actions.length) this.#run({ actions }, 'Tagging', 'tagged', 'tagged already');
-      else this.sheet.close();
+      if (!actions.length) return this.sheet.close();
+      this.#run({ actions }, t('Tagging'),
+        (n) => t('{} tagged.', n), (n) => t('{} tagged already.', n));
     });
   }
 
   macro() {
     return chooseMacro(this.sheet, ({ id, name }) => {
-      this.#run({ macro: id }, name, `changed by “${name}”`, 'unchanged');
+      this.#run({ macro: id }, name,
+        (n) => t('{1} changed by “{2}”.', n, name), (n) => t('{} unchanged.', n));
     });
   }
 
   /**
    * @param {Work} work
    * @param {string} doing
-   * @param {string} done
-   * @param {string} already
+   * @param {import('./bulk.js').Count} done
+   * @param {import('./bulk.js').Count} already
    */
   async #run(work, doing, done, already) {
     if (this.#isBusy) return;
@@ -160,7 +166,7 @@ export class BulkBar {
     this.#progress.max = ids.length;
     const report = await run(ids, work, (count) => {
       this.#progress.value = count;
-      this.#count.textContent = `${doing}: ${count} of ${ids.length}`;
+      this.#count.textContent = t('{1}: {2} of {3}', doing, count, ids.length);
     });
     this.#isBusy = false;
     this.#buttons.hidden = false;
@@ -174,9 +180,11 @@ export class BulkBar {
     inbox.settle(true);
     const isClose = 'actions' in work && work.actions[0].type === 'close';
     if (isClose && report.done.length) {
-      undo.offer(`${many(report.done.length)} closed.`, async () => {
+      const { length } = report.done;
+      const words = length === 1 ? t('1 conversation closed.') : t('{} conversations closed.', length);
+      undo.offer(words, async () => {
         const back = await run(report.done, { actions: [{ type: 'reopen' }] }, () => {});
-        this.#tell(sentences(back, 'reopened', 'open already'));
+        this.#tell(sentences(back, reopened, openAlready));
         changed();
       });
     }
@@ -192,7 +200,7 @@ export class BulkBar {
         'button.icon-button',
         {
           type: 'button',
-          'aria-label': 'Dismiss',
+          'aria-label': t('Dismiss'),
           click: () => { this.#report.hidden = true; this.#on.changed(); },
         },
         icon('x', 'small'),

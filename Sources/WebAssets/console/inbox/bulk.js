@@ -2,7 +2,8 @@
 // shows. A request that fails is repeated under the same Idempotency-Key, which does nothing twice.
 
 import { uuid } from '../../shared/uuid.js';
-import { api, Problem } from '../shell/api.js';
+import { api, Problem, wordsOf } from '../shell/api.js';
+import { t } from '../shell/language.js';
 
 const CHUNK = 20; // conversations of a request; the gateway takes 100
 const TRIES = 4;
@@ -32,7 +33,7 @@ export async function run(ids, work, progress) {
         else report[result.outcome].push(result);
       }
     } catch (error) {
-      report.stopped = error instanceof Problem ? error.message : 'The server is not responding.';
+      report.stopped = error instanceof Problem ? error.message : t('The server is not responding.');
       break;
     }
   }
@@ -57,31 +58,37 @@ async function insist(ids, work) {
   }
 }
 
+/** @typedef {(number: number) => string} Count a sentence about so many conversations */
+
 /**
  * What happened, in sentences.
  * @param {Report} report
- * @param {string} done as in “closed”
- * @param {string} already as in “closed already”
+ * @param {Count} done as in “2 closed.”
+ * @param {Count} already as in “2 closed already.”
  */
 export function sentences(report, done, already) {
   const { unchanged, failed, stopped } = report;
-  /** @type {Map<string, number>} */
+  /** @type {Map<string, number>} by the colleague who was first, or '' */
   const others = new Map();
-  /** @param {string} words */
-  const count = (words) => others.set(words, (others.get(words) ?? 0) + 1);
-  for (const { closed_by: closer } of unchanged) count(closer ? `${already} by ${closer.name}` : already);
+  for (const { closed_by: closer } of unchanged) {
+    const name = closer?.name ?? '';
+    others.set(name, (others.get(name) ?? 0) + 1);
+  }
   const problems = new Map();
   for (const { problem, actions_done: some } of failed) {
-    const words = problem?.detail ?? problem?.title ?? 'Refused.';
+    const words = wordsOf(problem) || t('Refused.');
     const known = problems.get(words) ?? { count: 0, some: 0 };
     problems.set(words, { count: known.count + 1, some: Math.max(known.some, some) });
   }
-  const missed = stopped ? [`The rest was not tried: ${stopped}`] : [];
+  const missed = stopped ? [t('The rest was not tried: {}', stopped)] : [];
   return [
-    `${report.done.length} ${done}.`,
-    ...[...others].map(([words, number]) => `${number} ${words}.`),
+    done(report.done.length),
+    ...[...others].map(([name, number]) => (
+      name ? t('{1} closed already by {2}.', number, name) : already(number))),
     ...[...problems].map(([words, { count: number, some }]) => (
-      `${number} not changed${some ? ` after action ${some}` : ''}: ${words}`)),
+      some
+        ? t('{1} not changed after action {2}: {3}', number, some, words)
+        : t('{1} not changed: {2}', number, words))),
     ...missed,
   ].join(' ');
 }

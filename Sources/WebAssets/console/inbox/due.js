@@ -1,24 +1,26 @@
 // The time until the next target of a conversation is due, in the list and in the thread's head.
 
+import { t } from '../shell/language.js';
+
 const SOON = 900; // seconds; a quarter of an hour before it is due
 
 /**
  * @param {string} at when it is due
- * @returns {{level: string, words: string}}
+ * @returns {{level: string, words: string, time: string}} `time` has no sign
  */
 export function timeLeft(at) {
   const seconds = Math.floor((Date.parse(at) - Date.now()) / 1000);
-  const words = span(Math.abs(seconds));
-  if (seconds < 0) return { level: 'urgent', words: `${words} over` };
-  return { level: seconds < SOON ? 'soon' : '', words };
+  const time = span(Math.abs(seconds));
+  if (seconds < 0) return { level: 'urgent', words: t('{} over', time), time };
+  return { level: seconds < SOON ? 'soon' : '', words: time, time };
 }
 
 /** @param {number} seconds */
 function span(seconds) {
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}\u00a0min`;
-  if (minutes < 2880) return `${Math.floor(minutes / 60)}\u00a0h`;
-  return `${Math.floor(minutes / 1440)}\u00a0days`;
+  if (minutes < 60) return t('{}\u00a0min', minutes);
+  if (minutes < 2880) return t('{}\u00a0h', Math.floor(minutes / 60));
+  return t('{}\u00a0days', Math.floor(minutes / 1440));
 }
 
 /**
@@ -27,8 +29,8 @@ function span(seconds) {
  */
 export function dueWords(row) {
   if (!row?.due_at || row.status === 'closed') return '';
-  const { level, words } = timeLeft(row.due_at);
-  const noun = row.status === 'waiting' ? 'Reply' : 'Target';
-  return level === 'urgent' ? `${noun} overdue by ${words.replace(' over', '')}`
-    : `${noun} due in ${words}`;
+  const { level, time } = timeLeft(row.due_at);
+  const isReply = row.status === 'waiting';
+  if (level === 'urgent') return isReply ? t('Reply overdue by {}', time) : t('Target overdue by {}', time);
+  return isReply ? t('Reply due in {}', time) : t('Target due in {}', time);
 }

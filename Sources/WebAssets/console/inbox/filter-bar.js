@@ -2,16 +2,21 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { api, reasonOf } from '../shell/api.js';
+import { t } from '../shell/language.js';
 
 /** @typedef {[value: string, words: string][]} Options */
 
+/** @type {(...all: number[]) => Options} */
+const minutes = (...all) => all.map((it) => [`${it}`, t('{}\u00a0min', it)]);
+/** @type {(...all: number[]) => Options} */
+const hours = (...all) => all.map((it) => [`${it * 60}`, t('{}\u00a0h', it)]);
 /** @type {Options} */
-const WAITS = [['', 'Any'], ['2', '2 min'], ['5', '5 min'], ['10', '10 min'], ['30', '30 min'],
-  ['60', '1 h'], ['240', '4 h'], ['1440', '1 day']];
+const WAITS = [['', t('Any')], ...minutes(2, 5, 10, 30), ...hours(1, 4),
+  ['1440', t('1 day')]];
 /** @type {Options} */
-const DUES = [['', 'Any'], ['0', 'Overdue'], ['15', '15 min'], ['60', '1 h'], ['240', '4 h']];
+const DUES = [['', t('Any')], ['0', t('Overdue')], ...minutes(15), ...hours(1, 4)];
 /** @type {Options} */
-const STATUSES = [['', 'Open'], ['waiting', 'Waiting'], ['active', 'With an operator']];
+const STATUSES = [['', t('Open')], ['waiting', t('Waiting')], ['active', t('With an operator')]];
 const TYPING = 400; // ms after the last key before a text filters
 
 export class FilterBar {
@@ -54,17 +59,17 @@ export class FilterBar {
     });
     /** @param {string} text @param {() => void} act */
     const link = (text, act) => el('button.link', { type: 'button', click: act }, text);
-    this.#save = link('Save as view', () => on.views.edit(this.filter));
-    this.#update = link('Save changes', () => { this.#replace(); });
-    this.#rename = link('Rename', () => { on.views.edit(this.filter, on.views.view); });
-    this.#remove = link('Delete', () => on.views.remove());
-    this.#clear = link('Clear', () => { this.show({}); this.#changed(); });
-    this.root = el('div.filter', { hidden: true, id: 'filter', role: 'group', 'aria-label': 'Filters' },
-      cell('team', 'Team', choice()), cell('tag', 'Tag', choice()),
-      cell('assignee', 'Operator', choice()), cell('status', 'Status', choice(STATUSES)),
-      cell('waiting_minutes', 'Waits at least', choice(WAITS)),
-      cell('due_minutes', 'Due within', choice(DUES)), cell('language', 'Language', words('de', 35)),
-      cell('attribute', 'Attribute', words('plan=pro', 577)),
+    this.#save = link(t('Save as view'), () => on.views.edit(this.filter));
+    this.#update = link(t('Save changes'), () => { this.#replace(); });
+    this.#rename = link(t('Rename'), () => { on.views.edit(this.filter, on.views.view); });
+    this.#remove = link(t('Delete'), () => on.views.remove());
+    this.#clear = link(t('Clear'), () => { this.show({}); this.#changed(); });
+    this.root = el('div.filter', { hidden: true, id: 'filter', role: 'group', 'aria-label': t('Filters') },
+      cell('team', t('Team'), choice()), cell('tag', t('Tag'), choice()),
+      cell('assignee', t('Operator'), choice()), cell('status', t('Status'), choice(STATUSES)),
+      cell('waiting_minutes', t('Waits at least'), choice(WAITS)),
+      cell('due_minutes', t('Due within'), choice(DUES)), cell('language', t('Language'), words('de', 35)),
+      cell('attribute', t('Attribute'), words('plan=pro', 577)),
       el('div.filter-ends', {}, this.#save, this.#update, this.#rename, this.#remove, this.#clear),
       this.#problem);
     this.#fields = /** @type {Record<keyof Filters, HTMLSelectElement | HTMLInputElement>} */ (
@@ -73,7 +78,7 @@ export class FilterBar {
       'button.icon-button',
       {
         type: 'button',
-        'aria-label': 'Filter',
+        'aria-label': t('Filter'),
         'aria-expanded': 'false',
         'aria-controls': 'filter',
         click: () => { this.toggle(); },
@@ -109,7 +114,7 @@ export class FilterBar {
       const value = String(filter[/** @type {keyof Filters} */ (name)] ?? '');
       // the options are loaded when the bar opens; the view may have one that is gone
       choose(field, name === 'status' && value === 'open' ? '' : value,
-        name.endsWith('_minutes') ? `${value} min` : value);
+        name.endsWith('_minutes') ? t('{}\u00a0min', value) : value);
     }
     this.render();
   }
@@ -143,11 +148,12 @@ export class FilterBar {
     if (this.#isFilled) return;
     const { team, tag, assignee } = this.#fields;
     this.#isFilled = (await Promise.all([
-      load(team, [['', 'All'], ['none', 'No team']], 'Teams',
+      load(team, [['', t('All|no filter')], ['none', t('No team')]], t('Teams could not be loaded'),
         async () => (await api.teams()).map(({ id, name }) => [id, name])),
-      load(tag, [['', 'All']], 'Tags',
+      load(tag, [['', t('All|no filter')]], t('Tags could not be loaded'),
         async () => (await api.tags()).map(({ name }) => [name, name])),
-      load(assignee, [['', 'All'], ['me', 'Me'], ['none', 'Nobody']], 'Operators',
+      load(assignee, [['', t('All|no filter')], ['me', t('Me')], ['none', t('Nobody')]],
+        t('Operators could not be loaded'),
         async () => (await api.members()).map(({ id, name }) => [id, name])),
     ])).every(Boolean);
   }
@@ -163,7 +169,7 @@ export class FilterBar {
       await this.#on.views.update(this.filter);
     } catch (error) {
       this.#problem.hidden = false;
-      this.#problem.textContent = reasonOf(error, 'The server is not responding. Try again.');
+      this.#problem.textContent = reasonOf(error, t('The server is not responding. Try again.'));
     }
   }
 }
@@ -195,15 +201,15 @@ const choose = (box, value, words = value) => {
  * Fills a select, and keeps its value. Returns whether the options are there.
  * @param {HTMLSelectElement | HTMLInputElement} box
  * @param {Options} first
- * @param {string} noun of all options
+ * @param {string} failure what is shown if the options do not come
  * @param {() => Promise<string[][]>} ask values and words
  */
-async function load(box, first, noun, ask) {
+async function load(box, first, failure, ask) {
   const { value } = box;
   fill(box, first);
   const options = await ask().catch(() => null);
   box.append(...options?.map(([id, words]) => el('option', { value: id }, words))
-    ?? [el('option', { disabled: true }, `${noun} could not be loaded`)]);
+    ?? [el('option', { disabled: true }, failure)]);
   choose(box, value);
   return !!options;
 }

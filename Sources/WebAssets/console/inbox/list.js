@@ -2,6 +2,7 @@
 
 import { el, icon, reconcile } from '../../shared/dom.js';
 import { focusOn, replacing, targetOf } from '../shell/element.js';
+import { locale, t } from '../shell/language.js';
 import { VIEWS } from './inbox.js';
 import { BulkBar } from './bulk-bar.js';
 import { timeLeft } from './due.js';
@@ -18,13 +19,13 @@ import { Views } from './views.js';
 /** @typedef {Heading | Gone | import('./row.js').RowModel} Model */
 
 /** @type {Record<Tab, string>} */
-const NAMES = { waiting: 'Waiting', mine: 'Mine', all: 'All', closed: 'Closed' };
+const NAMES = { waiting: t('Waiting'), mine: t('Mine'), all: t('All'), closed: t('Closed') };
 /** @type {Record<Tab, [string, string]>} */
 const EMPTY = {
-  waiting: ['No one is waiting', 'New visitors appear here automatically.'],
-  mine: ['No conversations assigned to you', 'Claim one from the waiting list.'],
-  all: ['No open conversations', 'They appear here as soon as a visitor writes.'],
-  closed: ['No closed conversations yet', 'They stay here, and you can reopen them.'],
+  waiting: [t('No one is waiting'), t('New visitors appear here automatically.')],
+  mine: [t('No conversations assigned to you'), t('Claim one from the waiting list.')],
+  all: [t('No open conversations'), t('They appear here as soon as a visitor writes.')],
+  closed: [t('No closed conversations yet'), t('They stay here, and you can reopen them.')],
 };
 const SHORT_WAIT = 3000; // ms; a shorter wait for the first page is not shown
 const STILL = 4000; // ms after which a pointer at rest no longer holds the rows
@@ -32,7 +33,7 @@ const STILL = 4000; // ms after which a pointer at rest no longer holds the rows
 export class List {
   #inbox;
   #on;
-  #tabs = el('nav.tabs', { 'aria-label': 'Views' });
+  #tabs = el('nav.tabs', { 'aria-label': t('Views') });
   #box;
   #pinned = el('div.section.pinned', { 'aria-hidden': 'true' });
   #none = el('div.empty', { hidden: true });
@@ -72,7 +73,7 @@ export class List {
     });
     inbox.hold = () => Date.now() - this.#pointedAt < STILL;
     this.#box = el('div.rows', {
-      'aria-label': 'Conversations',
+      'aria-label': t('Conversations'),
       role: 'region',
       tabindex: -1,
       pointermove: (event) => { if (event.pointerType === 'mouse') this.#pointedAt = Date.now(); },
@@ -94,15 +95,15 @@ export class List {
     inbox.touched = () => this.views.touch();
     this.root = el(
       'section.list',
-      { 'aria-label': 'Inbox' },
+      { 'aria-label': t('Inbox') },
       el(
         'header.bar',
         {},
-        el('h1', {}, 'Inbox'),
+        el('h1', {}, t('Inbox')),
         el('span.grow'),
         el(
           'button.icon-button',
-          { type: 'button', 'aria-label': 'Search and commands', click: on.search },
+          { type: 'button', 'aria-label': t('Search and commands'), click: on.search },
           icon('search'),
         ),
         this.filter.button,
@@ -200,7 +201,8 @@ export class List {
       (until - Date.parse(row.waiting_since ?? row.created_at)) / 1000
     ));
     node.dataset.level = seconds >= 300 ? 'urgent' : seconds >= 120 ? 'soon' : '';
-    const text = (this.#on.live() ? '' : 'over ') + duration(seconds);
+    const time = duration(seconds);
+    const text = this.#on.live() ? time : t('over {}', time);
     if (words.textContent !== text) words.textContent = text;
   }
 
@@ -237,7 +239,7 @@ export class List {
         this.#none.append(el('button.button', {
           type: 'button',
           click: () => { this.filter.show({}); this.#narrow({}); },
-        }, 'Remove the filter'));
+        }, t('Remove the filter')));
       }
     }
     this.#none.hidden = !none;
@@ -255,14 +257,14 @@ export class List {
    */
   #reason() {
     const { view, loaded, failed, filter } = this.#inbox;
-    if (failed) return ['The list could not be loaded', failed];
+    if (failed) return [t('The list could not be loaded'), failed];
     if (loaded) {
-      if (filter.tag) return ['No conversations with this tag', 'Tags are set in the visitor’s panel.'];
+      if (filter.tag) return [t('No conversations with this tag'), t('Tags are set in the visitor’s panel.')];
       return Object.keys(filter).length
-        ? ['No conversations match', 'New ones appear here automatically.'] : EMPTY[view];
+        ? [t('No conversations match'), t('New ones appear here automatically.')] : EMPTY[view];
     }
     return Date.now() - this.#loadedAt > SHORT_WAIT
-      ? ['Loading the list', 'This is taking longer than usual.'] : null;
+      ? [t('Loading the list'), t('This is taking longer than usual.')] : null;
   }
 
   /** Runs in each frame of scrolling, so it makes only the rows that come into view. */
@@ -308,10 +310,10 @@ export class List {
    * @returns {Heading}
    */
   #headModel({ name, title, count }) {
-    const asOf = new Date(this.#inbox.asOf).toLocaleTimeString();
+    const asOf = new Date(this.#inbox.asOf).toLocaleTimeString(locale);
     return {
       key: name,
-      title: this.#on.live() ? title : `${title.split(',')[0]}, as of ${asOf}`,
+      title: this.#on.live() ? title : t('{1}, as of {2}', name === 'others' ? title : NAMES[name], asOf),
       count,
     };
   }

@@ -3,6 +3,7 @@
 import { el, icon, tick } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { authorOf, faceOf, nameOf, pathOf, unreadOf } from './inbox.js';
+import { locale, t } from '../shell/language.js';
 import { stars } from '../visitor/stars.js';
 
 /**
@@ -13,7 +14,7 @@ import { stars } from '../visitor/stars.js';
  */
 export function rowModel(row, { mine, wrote, on, first, typing, doing, selected }) {
   const last = row.last_message;
-  const who = wrote ? 'You' : last?.role === 'bot' ? 'Bot' : authorOf(row)?.name;
+  const who = wrote ? t('You') : last?.role === 'bot' ? t('Bot') : authorOf(row)?.name;
   const rating = row.status === 'closed' && row.rating || 0;
   const words = rating && row.rating_comment ? `“${row.rating_comment}”`
     : (who ? `${who}: ` : '') + (last?.preview ?? '');
@@ -24,7 +25,7 @@ export function rowModel(row, { mine, wrote, on, first, typing, doing, selected 
     name: nameOf(row),
     topic: [row.team?.name, row.title || (row.visitor?.name ? '' : pathOf(row.context?.page))]
       .filter(Boolean).join(' · '),
-    preview: typing ? `typing: ${typing}` : [doing, words].filter(Boolean).join(' · '),
+    preview: typing ? t('typing: {}', typing) : [doing, words].filter(Boolean).join(' · '),
     rating,
     typing: !!typing,
     unread: unreadOf(row),
@@ -47,7 +48,7 @@ export function rowModel(row, { mine, wrote, on, first, typing, doing, selected 
 /** @param {RowModel} model */
 export function drawRow(model) {
   const side = model.waits
-    ? el('span.wait', {}, icon('clock'), el('span.sr-only', {}, 'waiting '), el('span'))
+    ? el('span.wait', {}, icon('clock'), el('span.sr-only', {}, `${t('waiting')} `), el('span'))
     : el('time', { datetime: model.at }, model.when);
   return el(
     `a.row${model.unread ? '.unread' : ''}${model.selected ? '.selected' : ''}`,
@@ -57,8 +58,8 @@ export function drawRow(model) {
       'aria-current': model.on ? 'true' : null,
       tabindex: model.tab ? 0 : -1,
     },
-    el('span.pick', { title: 'Select (X)' }, face(model.face)),
-    model.selected && el('span.sr-only', {}, 'selected'),
+    el('span.pick', { title: t('Select (X)') }, face(model.face)),
+    model.selected && el('span.sr-only', {}, t('selected')),
     el(
       'b.truncate',
       { dir: 'auto', title: model.topic },
@@ -72,8 +73,8 @@ export function drawRow(model) {
 }
 
 /** The time until a target is due, which `List` writes. */
-const due = () => el('span.wait.due', { title: 'Time left to the target' },
-  icon('flag'), el('span.sr-only', {}, 'due in '), el('span'));
+const due = () => el('span.wait.due', { title: t('Time left to the target') },
+  icon('flag'), el('span.sr-only', {}, `${t('due in')} `), el('span'));
 
 /**
  * The last message, or the rating with its comment, which has a direction of its own.
@@ -96,27 +97,30 @@ function mark(model) {
         'span.count',
         {},
         model.unread > 99 ? '99+' : String(model.unread),
-        el('span.sr-only', {}, ' unread'),
+        el('span.sr-only', {}, ` ${t('unread')}`),
       ),
     ];
   }
   if (model.other) {
     return [
-      el('span.sr-only', {}, `assigned to ${model.other.name}`),
+      el('span.sr-only', {}, t('assigned to {}', model.other.name)),
       face({ kind: 'operator', ...model.other }, '.avatar-sm'),
     ];
   }
-  return model.state ? [el('span.sr-only', {}, model.state), tick(model.state)] : [];
+  return model.state ? [
+    el('span.sr-only', {}, model.state === 'read' ? t('Read') : t('Sent')),
+    tick(model.state),
+  ] : [];
 }
 
-const number = new Intl.NumberFormat();
+const number = new Intl.NumberFormat(locale);
 
 /**
  * A count, in thousands from 100,000 on.
  * @param {number} count
  */
 export const short = (count) => (
-  count < 100_000 ? number.format(count) : `${number.format(Math.floor(count / 1000))}\u00a0k`
+  count < 100_000 ? number.format(count) : t('{}\u00a0k', number.format(Math.floor(count / 1000)))
 );
 
 /**
@@ -128,7 +132,7 @@ export function duration(seconds) {
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
   }
   const hours = Math.floor(seconds / 3600);
-  return hours < 48 ? `${hours}\u00a0h` : `${number.format(Math.floor(hours / 24))}\u00a0d`;
+  return hours < 48 ? t('{}\u00a0h', hours) : t('{}\u00a0d', number.format(Math.floor(hours / 24)));
 }
 
 /**
@@ -139,7 +143,7 @@ export function duration(seconds) {
 export function dayOf(at, month = 'short') {
   const date = new Date(at);
   const isOfThisYear = date.getFullYear() === new Date().getFullYear();
-  return date.toLocaleDateString(undefined, {
+  return date.toLocaleDateString(locale, {
     day: 'numeric', month, ...(!isOfThisYear && { year: 'numeric' }),
   });
 }
@@ -150,9 +154,9 @@ export function dayOf(at, month = 'short') {
  */
 export function ago(at) {
   const minutes = Math.floor((Date.now() - Date.parse(at)) / 60_000);
-  if (minutes < 1) return 'now';
-  if (minutes < 60) return `${minutes}\u00a0min`;
+  if (minutes < 1) return t('now');
+  if (minutes < 60) return t('{}\u00a0min', minutes);
   return minutes < 1440
-    ? `${Math.floor(minutes / 60)}\u00a0h`
+    ? t('{}\u00a0h', Math.floor(minutes / 60))
     : dayOf(at);
 }

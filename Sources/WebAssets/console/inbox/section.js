@@ -2,6 +2,7 @@
 // Invariant: `ids` is sorted by the keys in `#keys`, so a move takes a binary search.
 
 import { api, reasonOf } from '../shell/api.js';
+import { t } from '../shell/language.js';
 
 const PAGE = 100; // rows of one answer, the maximum of the gateway
 const FIRST = 12; // rows, about as many as fit into a window
@@ -17,19 +18,19 @@ const FIRST = 12; // rows, about as many as fit into a window
  */
 export const KINDS = {
   waiting: {
-    title: 'Waiting, longest first',
+    title: t('Waiting, longest first'),
     query: { status: 'waiting' },
     oldest: true,
     key: (row) => row.waiting_since ?? row.created_at,
   },
   mine: {
-    title: 'Mine',
+    title: t('Mine'),
     query: { status: 'active', assignee: 'me' },
     key: (row) => row.updated_at,
   },
-  others: { title: 'Assigned to others', query: { status: 'active' }, key: (row) => row.updated_at },
+  others: { title: t('Assigned to others'), query: { status: 'active' }, key: (row) => row.updated_at },
   closed: {
-    title: 'Closed, latest first',
+    title: t('Closed, latest first'),
     query: { status: 'closed' },
     key: (row) => row.closed_at ?? row.created_at,
   },
@@ -164,7 +165,7 @@ export class Section {
       this.failed = '';
       return page;
     } catch (error) {
-      this.failed = reasonOf(error, 'The server is not responding.');
+      this.failed = reasonOf(error, t('The server is not responding.'));
       return null;
     }
   }

@@ -4,6 +4,7 @@
 import { el, icon, reconcile } from '../../shared/dom.js';
 import { api, reasonOf } from '../shell/api.js';
 import { find, focusOn, replacing } from '../shell/element.js';
+import { t } from '../shell/language.js';
 import { buttons, Sheet } from '../thread/sheet.js';
 import { short } from './row.js';
 
@@ -30,7 +31,7 @@ export class Views {
   /** @param {{open: (view: View | null) => void, changed: () => void}} on */
   constructor(on) {
     this.#on = on;
-    this.root = el('nav.views', { 'aria-label': 'Saved views', hidden: true });
+    this.root = el('nav.views', { 'aria-label': t('Saved views'), hidden: true });
     this.sheet = new Sheet();
     this.#problem = el('p.error', { role: 'alert', hidden: true });
   }
@@ -50,7 +51,7 @@ export class Views {
         {
           type: 'button',
           'aria-current': model.on ? 'page' : null,
-          title: model.isShared ? model.name : `${model.name} (only you)`,
+          title: model.isShared ? model.name : t('{} (only you)', model.name),
           click: () => this.show(model.on ? '' : model.key),
         },
         !model.isShared && icon('person', 'small'),
@@ -114,10 +115,10 @@ export class Views {
       value: view?.name ?? '',
     });
     const isShared = el('input', { type: 'checkbox', checked: view?.is_shared });
-    this.#open(view ? 'Rename this view' : 'Save as a view', view ? 'Save' : 'Save view', [
-      el('label.label', { for: 'view-name' }, 'Name'),
+    this.#open(view ? t('Rename this view') : t('Save as a view'), view ? t('Save') : t('Save view'), [
+      el('label.label', { for: 'view-name' }, t('Name')),
       name,
-      el('label.check', {}, isShared, el('span', {}, 'Shared with all operators')),
+      el('label.check', {}, isShared, el('span', {}, t('Shared with all operators'))),
     ], async () => {
       const body = { name: name.value, is_shared: isShared.checked };
       const answer = view ? await api.changeView(view.id, body)
@@ -136,9 +137,9 @@ export class Views {
   remove() {
     const { view } = this;
     if (!view) return;
-    const words = view.is_shared ? 'All operators lose it. Its conversations remain.'
-      : 'Its conversations remain.';
-    this.#open(`Delete “${view.name}”`, 'Delete view', [el('p.meta', {}, words)], async () => {
+    const words = view.is_shared ? t('All operators lose it. Its conversations remain.')
+      : t('Its conversations remain.');
+    this.#open(t('Delete “{}”', view.name), t('Delete view'), [el('p.meta', {}, words)], async () => {
       await api.removeView(view.id);
       this.all = this.all.filter(({ id }) => id !== view.id);
       this.show('');
@@ -165,7 +166,7 @@ export class Views {
         focusOn(this.root.querySelector('[aria-current]') ?? this.root.querySelector('button'));
       } catch (error) {
         this.#problem.hidden = false;
-        this.#problem.textContent = reasonOf(error, 'The server is not responding. Try again.');
+        this.#problem.textContent = reasonOf(error, t('The server is not responding. Try again.'));
         if (submit) submit.disabled = false;
       }
       this.#on.changed();

@@ -1,7 +1,9 @@
 // The console as an installed application: its service worker, the badge on its icon, and what a
 // log-out removes.
 
-const WORKER = '/console-worker.js';
+import { language } from '../shell/language.js';
+
+const WORKER = `/console-worker.js?${language}`; // which shows a page in this language
 
 /** @type {Promise<ServiceWorkerRegistration | undefined>} */
 let registered = Promise.resolve(undefined);

@@ -4,6 +4,7 @@
 import { store } from '../../shared/store.js';
 import { nameOf, unreadOf } from '../inbox/inbox.js';
 import { dismiss, notify } from '../install/install.js';
+import { t } from './language.js';
 
 const KEY = 'chirrup:console:alerts';
 const QUIET = 1500; // ms; at most one sound in this time
@@ -75,8 +76,8 @@ export class Alerts {
     this.#ring(isNew);
     const name = nameOf(row);
     const words = row.last_message?.preview ?? '';
-    if (isNew) this.#notify(row, 'A visitor is waiting', `${name}: ${words}`);
-    else if (isGiven) this.#notify(row, 'Conversation assigned to you', `${name}: ${words}`);
+    if (isNew) this.#notify(row, t('A visitor is waiting'), `${name}: ${words}`);
+    else if (isGiven) this.#notify(row, t('Conversation assigned to you'), `${name}: ${words}`);
     else this.#notify(row, name, words);
   }
 

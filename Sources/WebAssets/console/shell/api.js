@@ -2,6 +2,7 @@
 // that a login answers with is for the socket only.
 
 import { store } from '../../shared/store.js';
+import { problemText } from './language.js';
 
 const ADMIN = '/api/v1/admin';
 const LIST = `${ADMIN}/live-chat/conversations`;
@@ -16,6 +17,13 @@ const KNOWN = 'chirrup:console:known'; // whether this browser may have the cook
  *   reason?: string}} ProblemDocument
  */
 
+/**
+ * The sentence of a problem document, in the operator's language if that has one for its type.
+ * @param {ProblemDocument | null | undefined} body
+ */
+export const wordsOf = (body) => (
+  problemText(body?.type?.split(':').at(-1) ?? '') || body?.detail || body?.title || '');
+
 /** An answer other than 2xx, with its problem document. */
 export class Problem extends Error {
   /**
@@ -29,7 +37,7 @@ export class Problem extends Error {
    * @param {ProblemDocument?} body
    */
   constructor(status, body) {
-    super(body?.detail ?? body?.title ?? `HTTP ${status}`);
+    super(wordsOf(body) || `HTTP ${status}`);
     this.status = status;
     /** The stable name of the problem; undefined if a retry may help. */
     this.code = status < 500 && status !== 429 ? body?.type?.split(':').at(-1) : undefined;

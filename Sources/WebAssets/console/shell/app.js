@@ -3,7 +3,7 @@
 
 import { el } from '../../shared/dom.js';
 import { Outbox } from '../../shared/outbox.js';
-import { Event, Fault } from '../../shared/protocol.js';
+import { Event } from '../../shared/protocol.js';
 import { offer } from '../assist/offer.js';
 import { Activity, doing } from '../inbox/activity.js';
 import { Inbox, nameOf } from '../inbox/inbox.js';
@@ -18,11 +18,13 @@ import { api, Problem, reasonOf, statusOf } from './api.js';
 import { acts, commands } from './commands.js';
 import { Guard } from './guard.js';
 import { help, keys } from './keys.js';
+import { t } from './language.js';
 import { LinkState, TimedLink } from './link-state.js';
 import { Pages } from './pages.js';
 import { profileMenu } from './profile-menu.js';
 import { Rail } from './rail.js';
 import { Search } from './search.js';
+import { send } from './send.js';
 import { Undo } from './undo.js';
 
 const SPARE = 60_000; // ms; a token that expires sooner is renewed first
@@ -326,7 +328,7 @@ export class App {
     const { waiting } = this.inbox.counts;
     badge(waiting + this.inbox.unread);
     this.rail.render(waiting);
-    const title = pages.title ? `${pages.title}, Chirrup` : 'Chirrup console';
+    const title = pages.title ? `${pages.title}, Chirrup` : t('Chirrup console');
     document.title = waiting ? `(${short(waiting)}) ${title}` : title;
     root.toggleAttribute('data-open', !!pane.id);
     root.toggleAttribute('data-banner', !state.banner.hidden);
@@ -390,10 +392,10 @@ export class App {
       const taken = (await api.next()).conversation;
       inbox.put(taken);
       if (pane.arrive(taken.id)) this.go(taken.id);
-      else this.#notice(`${nameOf(taken)} is also assigned to you.`);
+      else this.#notice(t('{} is also assigned to you.', nameOf(taken)));
     } catch (failure) {
-      const words = failure instanceof Problem && failure.code === 'queue_empty' ? 'The queue is empty.'
-        : reasonOf(failure, 'The server is not responding. No conversation was claimed.');
+      const words = failure instanceof Problem && failure.code === 'queue_empty' ? t('The queue is empty.')
+        : reasonOf(failure, t('The server is not responding. No conversation was claimed.'));
       if (pane.strand(words)) return;
       if (pane.isExpecting) { pane.show(before); this.render(); }
       this.#notice(words);
@@ -408,14 +410,8 @@ export class App {
    */
   #closed(id) {
     const row = this.inbox.rows.get(id);
-    this.undo.offer(`Conversation${row ? ` with ${nameOf(row)}` : ''} closed.`, async () => {
-      try {
-        this.inbox.put((await api.reopen(id)).conversation);
-        this.take(id);
-      } catch (failure) {
-        this.#notice(reasonOf(failure, 'The server is not responding. It is still closed.'));
-      }
-    });
+    const words = row ? t('Conversation with {} closed.', nameOf(row)) : t('Conversation closed.');
+    this.#offer(words, () => api.reopen(id), t('The server is not responding. It is still closed.'));
   }
 
   /**
@@ -426,12 +422,23 @@ export class App {
   #removed(row, id) {
     if (this.pane.id === id) this.go('');
     this.inbox.receive({ type: Event.inbox, session: id, removed: true });
-    this.undo.offer(`Conversation${row ? ` with ${nameOf(row)}` : ''} deleted.`, async () => {
+    const words = row ? t('Conversation with {} deleted.', nameOf(row)) : t('Conversation deleted.');
+    this.#offer(words, () => api.restore(id), t('The server is not responding. It is still deleted.'));
+  }
+
+  /**
+   * @param {string} words
+   * @param {() => import('./api.js').Changed} back undoes it
+   * @param {string} silence is shown if the gateway does not answer
+   */
+  #offer(words, back, silence) {
+    this.undo.offer(words, async () => {
       try {
-        this.inbox.put((await api.restore(id)).conversation);
-        this.take(id);
+        const { conversation } = await back();
+        this.inbox.put(conversation);
+        this.take(conversation.id);
       } catch (failure) {
-        this.#notice(reasonOf(failure, 'The server is not responding. It is still deleted.'));
+        this.#notice(reasonOf(failure, silence));
       }
     });
   }
@@ -454,16 +461,17 @@ export class App {
 
   // MARK: end
 
-  #ended() { this.#end('Your session ended. Drafts are kept on this device.'); }
+  #ended() { this.#end(t('Your session ended. Drafts are kept on this device.')); }
 
   async #leave() {
     const { length } = this.outbox.waiting;
     await api.logout().catch(() => {});
     api.know(false);
     await clear();
-    const words = length === 1 ? '1 unsent reply is' : `${length} unsent replies are`;
-    const more = length ? ` ${words} kept on this device and sent at your next login.` : '';
-    this.#end(`You are logged out.${more}`);
+    this.#end([t('You are logged out.'), length === 1
+      ? t('1 unsent reply is kept on this device and sent at your next login.')
+      : length && t('{} unsent replies are kept on this device and sent at your next login.', length),
+    ].filter(Boolean).join(' '));
   }
 
   /** @param {string} words */
@@ -476,22 +484,5 @@ export class App {
     this.outbox.close();
     this.#controls.abort();
     this.#left(words);
-  }
-}
-
-/**
- * Sends a message by REST, with the answer in the form of the socket's.
- * @param {string} session
- * @param {import('../../shared/outbox.js').Item} item
- * @returns {Promise<AckFrame | ErrorFrame>}
- */
-async function send(session, { id, kind, body }) {
-  try {
-    return { type: Event.ack, session, ...await api.send(session, { id, kind, body }) };
-  } catch (failure) {
-    const code = failure instanceof Problem ? failure.code : undefined;
-    // 401 concerns the operator, not the message
-    const retry = !code || statusOf(failure) === 401;
-    return { type: Event.error, code: code ?? Fault.unavailable, retry };
   }
 }

@@ -2,16 +2,17 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { api, Problem, reasonOf, statusOf } from './api.js';
+import { t } from './language.js';
 import { hasPasskeys, passkeyWords, usePasskey } from './passkeys.js';
 
-const SILENCE = 'The server is not responding. Check your connection and try again.';
+const SILENCE = t('The server is not responding. Check your connection and try again.');
 
 /** @param {unknown} error */
 function wordsFor(error) {
   if (error instanceof Problem && error.code === 'wrong_code') {
-    return 'Wrong code, or one that was used before. Enter the current one.';
+    return t('Wrong code, or one that was used before. Enter the current one.');
   }
-  if (statusOf(error) === 429) return 'Too many failed attempts. Wait, then try again.';
+  if (statusOf(error) === 429) return t('Too many failed attempts. Wait, then try again.');
   return passkeyWords(error) || reasonOf(error, SILENCE);
 }
 
@@ -32,10 +33,10 @@ class CodeForm {
   #field = el('input.input', { id: 'code', required: true, maxlength: 64,
     autocapitalize: 'none', spellcheck: 'false', 'aria-describedby': 'problem',
     input: () => this.#complain('') });
-  #button = el('button.button.primary', { type: 'submit' }, 'Log in');
+  #button = el('button.button.primary', { type: 'submit' }, t('Log in'));
   /** Changes between the codes of the app and the recovery codes. */
   #other = el('button.button.quiet', { type: 'button', click: () => this.#draw(!this.#isRecovery) });
-  #passkey = el('button.button', { type: 'button', click: () => this.#usePasskey() }, 'Use a passkey');
+  #passkey = el('button.button', { type: 'button', click: () => this.#usePasskey() }, t('Use a passkey'));
   #isRecovery = false;
   #isBusy = false;
 
@@ -71,11 +72,11 @@ class CodeForm {
   /** @param {boolean} isRecovery */
   #draw(isRecovery) {
     this.#isRecovery = isRecovery;
-    this.#label.textContent = isRecovery ? 'Recovery code' : 'Code';
+    this.#label.textContent = isRecovery ? t('Recovery code') : t('Code');
     this.#hint.textContent = isRecovery
-      ? 'One of the codes that you saved when you turned two-factor login on. Each works once.'
-      : 'Open your authenticator app and enter the 6 digits it shows.';
-    this.#other.textContent = isRecovery ? 'Use a code of the app' : 'Use a recovery code';
+      ? t('One of the codes that you saved when you turned two-factor login on. Each works once.')
+      : t('Open your authenticator app and enter the 6 digits it shows.');
+    this.#other.textContent = isRecovery ? t('Use a code of the app') : t('Use a recovery code');
     this.#field.setAttribute('inputmode', isRecovery ? 'text' : 'numeric');
     this.#field.setAttribute('autocomplete', isRecovery ? 'off' : 'one-time-code');
     this.#field.value = '';
@@ -95,7 +96,7 @@ class CodeForm {
     if (code) {
       if (await this.#send(() => api.code(this.#challenge, code))) return;
       this.#field.select();
-    } else this.#complain('Enter the code.');
+    } else this.#complain(t('Enter the code.'));
     this.#field.setAttribute('aria-invalid', 'true');
     this.#field.focus();
   }
@@ -118,7 +119,7 @@ class CodeForm {
       return true;
     } catch (error) {
       if (error instanceof Problem && error.code === 'challenge_expired') {
-        this.#back('The code was not entered in time. Log in again.');
+        this.#back(t('The code was not entered in time. Log in again.'));
         return true;
       }
       this.#complain(wordsFor(error));
@@ -141,8 +142,8 @@ const frame = (submit, parts, back) => el(
     'form.login',
     { 'aria-labelledby': 'code-title', submit, novalidate: true },
     el('span.logo', {}, icon('swift')),
-    el('h1', { id: 'code-title' }, 'Enter your code'),
+    el('h1', { id: 'code-title' }, t('Enter your code')),
     ...parts,
-    el('button.button.quiet', { type: 'button', click: () => back('') }, 'Back'),
+    el('button.button.quiet', { type: 'button', click: () => back('') }, t('Back')),
   ),
 );

@@ -10,6 +10,7 @@
  */
 
 import { Kind } from '../../shared/protocol.js';
+import { t } from './language.js';
 
 /** @param {import('./app.js').App} app */
 export function acts(app) {
@@ -73,23 +74,23 @@ export function acts(app) {
 export function commands({ acts: { letters, go, help }, pane }) {
   const { remove } = pane;
   return [
-    ['Claim the next conversation', 'N', letters.n],
-    ['Claim this conversation', 'C', letters.c],
-    ['Transfer this conversation', 'T', letters.t],
-    ['Close this conversation', 'E', letters.e],
-    ['Reopen this conversation', 'O', letters.o],
-    ['Edit tags', 'L', letters.l],
-    ['Run a macro', 'M', letters.m],
-    ['Select this conversation', 'X', letters.x],
-    ['Edit the title', 'D', letters.d],
-    ...remove ? [/** @type {[string, string, () => void]} */ (['Delete this conversation', '', remove])] : [],
-    ['Write a note', 'I', letters.i],
-    ['Show waiting conversations', 'G W', go.w],
-    ['Show my conversations', 'G M', go.m],
-    ['Show all open conversations', 'G A', go.a],
-    ['Show closed conversations', 'G C', go.c],
-    ['Open settings', '', () => { location.hash = '/settings'; }],
-    ['Keyboard shortcuts', '?', help],
+    [t('Claim the next conversation'), 'N', letters.n],
+    [t('Claim this conversation'), 'C', letters.c],
+    [t('Transfer this conversation'), 'T', letters.t],
+    [t('Close this conversation'), 'E', letters.e],
+    [t('Reopen this conversation'), 'O', letters.o],
+    [t('Edit tags'), 'L', letters.l],
+    [t('Run a macro'), 'M', letters.m],
+    [t('Select this conversation'), 'X', letters.x],
+    [t('Edit the title'), 'D', letters.d],
+    ...remove ? [/** @type {[string, string, () => void]} */ ([t('Delete this conversation'), '', remove])] : [],
+    [t('Write a note'), 'I', letters.i],
+    [t('Show waiting conversations'), 'G W', go.w],
+    [t('Show my conversations'), 'G M', go.m],
+    [t('Show all open conversations'), 'G A', go.a],
+    [t('Show closed conversations'), 'G C', go.c],
+    [t('Open settings'), '', () => { location.hash = '/settings'; }],
+    [t('Keyboard shortcuts'), '?', help],
   ];
 }
 

@@ -5,9 +5,10 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { api, Problem, reasonOf } from './api.js';
+import { t } from './language.js';
 import { addPasskey, hasPasskeys, passkeyWords } from './passkeys.js';
 
-const SILENCE = 'The server is not responding. Check your connection and try again.';
+const SILENCE = t('The server is not responding. Check your connection and try again.');
 const MARGIN = 4; // modules around the picture (ISO/IEC 18004)
 
 /**
@@ -34,7 +35,7 @@ async function picture(text) {
   const size = count + 2 * MARGIN;
   return el(
     'svg.qr',
-    { viewBox: `${-MARGIN} ${-MARGIN} ${size} ${size}`, role: 'img', 'aria-label': 'QR code of the key' },
+    { viewBox: `${-MARGIN} ${-MARGIN} ${size} ${size}`, role: 'img', 'aria-label': t('QR code of the key') },
     el('path', { fill: '#fff', d: `M${-MARGIN} ${-MARGIN}h${size}v${size}h${-size}z` }),
     el('path', { fill: '#141b1c', 'shape-rendering': 'crispEdges', d: dark }),
   );
@@ -58,24 +59,23 @@ function labelled(id, label, more) {
  */
 export function recoveryCodes(codes, done) {
   const text = `${codes.join('\n')}\n`;
-  const copy = el('button.button', { type: 'button' }, 'Copy');
+  const copy = el('button.button', { type: 'button' }, t('Copy'));
   copy.onclick = async () => {
     await navigator.clipboard.writeText(text);
-    copy.textContent = 'Copied';
+    copy.textContent = t('Copied');
   };
   const file = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
   const finish = el('button.button.primary', { type: 'button', click: () => {
     URL.revokeObjectURL(file);
     done();
-  } }, 'I have saved them');
+  } }, t('I have saved them'));
   return el(
     'div.step.codes',
     {},
-    el('p', { role: 'status' }, 'Each code lets you in once, without the app. They are shown only now: '
-      + 'save them where you find them without your phone.'),
-    el('ul', { 'aria-label': 'Recovery codes' }, ...codes.map((code) => el('li', {}, code))),
+    el('p', { role: 'status' }, t('Each code lets you in once, without the app. They are shown only now: save them where you find them without your phone.')),
+    el('ul', { 'aria-label': t('Recovery codes') }, ...codes.map((code) => el('li', {}, code))),
     el('div.acts', {}, copy,
-      el('a.button', { href: file, download: 'recovery-codes.txt' }, 'Download'), finish),
+      el('a.button', { href: file, download: 'recovery-codes.txt' }, t('Download')), finish),
   );
 }
 
@@ -90,12 +90,12 @@ export function recoveryCodes(codes, done) {
  */
 function passkeyButton(password, { body, done, attempt }) {
   let isBusy = false;
-  const button = el('button.button', { type: 'button' }, 'Use a passkey instead');
+  const button = el('button.button', { type: 'button' }, t('Use a passkey instead'));
   button.onclick = async () => {
     if (isBusy) return;
     isBusy = true;
     await attempt(button, async () => {
-      const { recovery_codes: codes } = await addPasskey(password, 'Passkey');
+      const { recovery_codes: codes } = await addPasskey(password, t('Passkey'));
       if (codes) body.replaceChildren(recoveryCodes(codes, done));
       else done();
     });
@@ -120,7 +120,7 @@ function attempts(problem) {
       const isCode = error instanceof Problem && error.code === 'wrong_code';
       problem.hidden = false;
       problem.replaceChildren(icon('alert', 'small'), el('span', {}, isCode
-        ? 'Wrong code. Enter the one that the app shows now.'
+        ? t('Wrong code. Enter the one that the app shows now.')
         : passkeyWords(error) || reasonOf(error, SILENCE)));
       if (field instanceof HTMLInputElement) field.setAttribute('aria-invalid', 'true');
       field.focus();
@@ -165,30 +165,30 @@ export function enrolment({ given = '', offersPasskey = false, done }) {
   /** @param {string=} password */
   async function begin(password) {
     const { secret, uri } = await api.beginApp(password);
-    const code = labelled('first-code', 'Enter the 6 digits it shows', {
+    const code = labelled('first-code', t('Enter the 6 digits it shows'), {
       inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 16,
       'aria-describedby': 'enrol-problem' });
     ask([
-      el('p', {}, 'Open an authenticator app. Scan the picture, or type the key.'),
+      el('p', {}, t('Open an authenticator app. Scan the picture, or type the key.')),
       await picture(uri),
-      el('code.key', { 'aria-label': 'Key' }, secret.replace(/(.{4})(?=.)/g, '$1 ')),
-    ], code, 'Turn on', async (text) => {
+      el('code.key', { 'aria-label': t('Key') }, secret.replace(/(.{4})(?=.)/g, '$1 ')),
+    ], code, t('Turn on'), async (text) => {
       const { recovery_codes: codes } = await api.confirmApp(text);
       body.replaceChildren(recoveryCodes(codes, done));
     }, offersPasskey ? [passkeyButton(password, { body, done, attempt })] : []);
   }
 
-  const password = labelled('enrol-password', 'Your password', {
+  const password = labelled('enrol-password', t('Your password'), {
     type: 'password', autocomplete: 'current-password', maxlength: 1024,
     'aria-describedby': 'enrol-problem' });
   /** Members who log in with single sign-on may have no password: their login is recent. */
   async function start() {
     const { has_password: isNeeded } = await api.secondFactor();
-    if (isNeeded) ask([], password, 'Continue', begin);
+    if (isNeeded) ask([], password, t('Continue'), begin);
     else await begin();
   }
   if (given) {
-    ask([], password, 'Continue', begin);
+    ask([], password, t('Continue'), begin);
     attempt(password.control, () => begin(given));
   } else attempt(root, start);
   return { root, focus: () => root.querySelector('input')?.focus() };
@@ -209,15 +209,15 @@ export function enrolmentGate(given, done, leave) {
       'section.login',
       { 'aria-labelledby': 'enrol-title' },
       el('span.logo', {}, icon('swift')),
-      el('h1', { id: 'enrol-title' }, 'Set up a second factor'),
-      el('p.hint', {}, `Your workspace requires one: ${hasPasskeys
-        ? 'a passkey, or a code from an app' : 'a code from an app'} after your password or single `
-        + 'sign-on.'),
+      el('h1', { id: 'enrol-title' }, t('Set up a second factor')),
+      el('p.hint', {}, hasPasskeys
+        ? t('Your workspace requires one: a passkey, or a code from an app after your password or single sign-on.')
+        : t('Your workspace requires one: a code from an app after your password or single sign-on.')),
       steps.root,
       el('button.button.quiet', {
         type: 'button',
-        click: () => leave('You are logged out.'),
-      }, 'Log out'),
+        click: () => leave(t('You are logged out.')),
+      }, t('Log out')),
     ),
   );
   return { root, focus: steps.focus };

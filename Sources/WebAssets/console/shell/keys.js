@@ -2,31 +2,32 @@
 
 import { el } from '../../shared/dom.js';
 import { targetOf } from './element.js';
+import { t } from './language.js';
 
 const SEQUENCE = 900; // ms between G and the letter after it
 
 /** @type {[string, string][]} */
 const HELP = [
-  ['J K', 'Next or previous conversation'],
-  ['Alt ↑ ↓', 'The same, while you write'],
-  ['N', 'Claim the next conversation'],
-  ['C', 'Claim this conversation'],
-  ['R I', 'Write a reply or a note'],
-  ['T', 'Transfer'],
-  ['E O', 'Close or reopen'],
-  ['L D', 'Edit tags or the title'],
-  ['M', 'Run a macro'],
-  ['X', 'Select; Shift ↑ ↓ several, Ctrl A all shown'],
-  ['V', 'Visitor details'],
-  ['Ctrl K', 'Search and commands'],
-  ['⏎', 'Send; Shift ⏎ starts a new line'],
-  ['Ctrl ⏎', 'Send and close; press again to confirm'],
-  ['Z', 'Undo closing or deleting'],
-  ['/', 'Canned replies, in an empty reply'],
-  ['Ctrl .', 'Emoji; or type its name, like :thumb'],
-  ['G W', 'Waiting; G M mine, G A all, G C closed'],
-  ['F6', 'Next area'],
-  ['Esc', 'Close what is open, or leave the field'],
+  ['J K', t('Next or previous conversation')],
+  ['Alt ↑ ↓', t('The same, while you write')],
+  ['N', t('Claim the next conversation')],
+  ['C', t('Claim this conversation')],
+  ['R I', t('Write a reply or a note')],
+  ['T', t('Transfer')],
+  ['E O', t('Close or reopen')],
+  ['L D', t('Edit tags or the title')],
+  ['M', t('Run a macro')],
+  ['X', t('Select; Shift ↑ ↓ several, Ctrl A all shown')],
+  ['V', t('Visitor details')],
+  ['Ctrl K', t('Search and commands')],
+  ['⏎', t('Send; Shift ⏎ starts a new line')],
+  ['Ctrl ⏎', t('Send and close; press again to confirm')],
+  ['Z', t('Undo closing or deleting')],
+  ['/', t('Canned replies, in an empty reply')],
+  ['Ctrl .', t('Emoji; or type its name, like :thumb')],
+  ['G W', t('Waiting; G M mine, G A all, G C closed')],
+  ['F6', t('Next area')],
+  ['Esc', t('Close what is open, or leave the field')],
 ];
 
 /**
@@ -76,10 +77,10 @@ export function help() {
   const dialog = el(
     'dialog.pop.help',
     {
-      'aria-label': 'Keyboard shortcuts',
+      'aria-label': t('Keyboard shortcuts'),
       click: (event) => { if (event.target === dialog) dialog.close(); },
     },
-    el('h3', {}, 'Keyboard shortcuts ', el('kbd', {}, '?')),
+    el('h3', {}, `${t('Keyboard shortcuts')} `, el('kbd', {}, '?')),
     el(
       'dl.facts',
       {},
@@ -88,7 +89,7 @@ export function help() {
         el('dd', {}, what),
       ])
     ),
-    el('p', {}, el('button.button', { type: 'button', click: () => { dialog.close(); } }, 'Done')),
+    el('p', {}, el('button.button', { type: 'button', click: () => { dialog.close(); } }, t('Done'))),
   );
   return dialog;
 }

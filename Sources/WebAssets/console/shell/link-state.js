@@ -5,6 +5,7 @@ import { Close, Command } from '../../shared/protocol.js';
 import { Link } from '../../shared/socket.js';
 import { nameOf } from '../inbox/inbox.js';
 import { focusOn } from './element.js';
+import { locale, t } from './language.js';
 
 const SHORT_GAP = 3000; // ms; a shorter gap is not shown
 const NOTICE_SHOWN = 6000; // ms
@@ -121,7 +122,7 @@ export class LinkState {
     });
     this.details = el('section.pop.details', {
       id: 'details',
-      'aria-label': 'Connection details',
+      'aria-label': t('Connection details'),
       hidden: true,
     });
     this.banner = el('div.banner', { role: 'status', hidden: true });
@@ -156,19 +157,19 @@ export class LinkState {
     const isPaused = this.live && waiting > 0 && outbox.pausedUntil > now - 1000 && !!outbox.cause;
     const refused = outbox.items.length - waiting;
     const tail = refused
-      ? `${refused} ${refused === 1 ? 'message' : 'messages'} not sent`
+      ? refused === 1 ? t('1 message not sent') : t('{} messages not sent', refused)
       : waiting
-      ? `${waiting} ${waiting === 1 ? 'message' : 'messages'} waiting to send`
-      : 'all messages sent';
+      ? waiting === 1 ? t('1 message waiting to send') : t('{} messages waiting to send', waiting)
+      : t('all messages sent');
     const [dot, name, what, end] = isPaused
-      ? ['.warn', 'Connected', '· saving paused', tail]
+      ? ['.warn', t('Connected'), `· ${t('saving paused')}`, tail]
       : this.live
-      ? ['', 'Live', `· ${tail}`, '']
+      ? ['', t('Live'), `· ${tail}`, '']
       : [
         '.off',
-        'Not connected',
-        link.state === 'stopped' ? '' : `for ${age(now - link.lostSince)}`,
-        `list as of ${new Date(inbox.asOf || now).toLocaleTimeString()}`,
+        t('Not connected'),
+        link.state === 'stopped' ? '' : t('for {}', age(now - link.lostSince)),
+        t('list as of {}', new Date(inbox.asOf || now).toLocaleTimeString(locale)),
       ];
     if (now < this.#until) {
       swap(this.line, [el(`span.dot${dot}`), el('b', { role: 'status' }, this.#notice)]);
@@ -191,7 +192,7 @@ export class LinkState {
     const { link, outbox, inbox } = this.#on;
     /** @param {number} at */
     const left = (at) => Math.max(0, Math.ceil((at - now) / 1000));
-    const asOf = new Date(inbox.asOf || now).toLocaleTimeString();
+    const asOf = new Date(inbox.asOf || now).toLocaleTimeString(locale);
     /** @type {HTMLElement[]} */
     let parts = [];
     if (link.state === 'stopped') {
@@ -200,28 +201,28 @@ export class LinkState {
         el(
           'p',
           {},
-          el('b', {}, 'The server refused the connection.'),
-          ` Error ${link.reason}. Contact your administrator.`,
+          el('b', {}, t('The server refused the connection.')),
+          ` ${t('Error {}. Contact your administrator.', link.reason)}`,
         ),
       ];
     }
     else if (!this.live) {
       const when = link.isMute
-        ? 'The server does not answer.'
+        ? t('Connection lost. The server does not answer.')
         : link.state === 'connecting'
-        ? 'Reconnecting.'
-        : `Reconnecting in ${left(link.retryAt)}\u00a0s.`;
+        ? t('Connection lost. Reconnecting.')
+        : t('Connection lost. Reconnecting in {}\u00a0s.', left(link.retryAt));
       parts = [
         icon('nowifi'),
         el(
           'p',
           {},
-          el('b', {}, `Connection lost. ${when}`),
-          ` You see the list as of ${asOf}. ${
-            outbox.kept ? 'Keep writing' : 'Keep this page open'
-          }: replies are sent in order once you are back online.`,
+          el('b', {}, when),
+          ` ${outbox.kept
+            ? t('You see the list as of {}. Keep writing: replies are sent in order once you are back online.', asOf)
+            : t('You see the list as of {}. Keep this page open: replies are sent in order once you are back online.', asOf)}`,
         ),
-        el('button.button', { type: 'button', click: () => link.nudge() }, 'Try now'),
+        el('button.button', { type: 'button', click: () => link.nudge() }, t('Try now')),
       ];
     } else if (isPaused) {
       parts = [
@@ -229,12 +230,12 @@ export class LinkState {
         el(
           'p',
           {},
-          el('b', {}, 'The server cannot save messages right now. Nothing is lost.'),
-          outbox.kept
-            ? ' Your replies are kept on this device and sent automatically.'
-            : ' Keep this page open: your replies are sent automatically.',
+          el('b', {}, t('The server cannot save messages right now. Nothing is lost.')),
+          ` ${outbox.kept
+            ? t('Your replies are kept on this device and sent automatically.')
+            : t('Keep this page open: your replies are sent automatically.')}`,
         ),
-        el('span.meta.num', {}, `Next try in ${left(outbox.pausedUntil)}\u00a0s`),
+        el('span.meta.num', {}, t('Next try in {}\u00a0s', left(outbox.pausedUntil))),
       ];
     }
     this.banner.hidden = !parts.length;
@@ -250,7 +251,7 @@ export class LinkState {
     const ids = outbox.items.filter((item) => item.failed).map((item) => item.session ?? '');
     return [...new Set(ids)].map((id) => {
       const row = inbox.rows.get(id);
-      return ['Not sent', el('a', { href: `#${id}` }, row ? nameOf(row) : 'Conversation')];
+      return [t('Not sent'), el('a', { href: `#${id}` }, row ? nameOf(row) : t('Conversation'))];
     });
   }
 
@@ -264,17 +265,19 @@ export class LinkState {
     const beat = (link.welcome?.heartbeat?.interval_ms ?? 25_000) / 1000;
     /** @type {[string, string | HTMLElement][]} */
     const facts = [
-      ['Last signal', `${age(now - link.receivedAt)} ago, at least every ${beat}\u00a0s`],
+      [t('Last signal'), t('{1} ago, at least every {2}\u00a0s', age(now - link.receivedAt), beat)],
       [
-        'This conversation',
-        talk ? `${Math.max(0, talk.next - 1)} of ${talk.head} entries received` : 'none open',
+        t('This conversation'),
+        talk ? t('{1} of {2} entries received', Math.max(0, talk.next - 1), talk.head)
+          : t('none open'),
       ],
-      ['Waiting to send', String(waiting)],
+      [t('Waiting to send'), String(waiting)],
       ...this.#refused(),
-      ['Round trip', link.roundTrip ? `${link.roundTrip}\u00a0ms` : 'not measured yet'],
-      ['Node', link.welcome?.node ?? 'unknown'],
+      [t('Round trip'), link.roundTrip ? `${link.roundTrip}\u00a0ms` : t('not measured yet')],
+      [t('Node'), link.welcome?.node ?? t('unknown')],
     ];
-    const title = link.state === 'open' ? `Live for ${age(now - link.openedAt)}` : 'Not connected';
+    const title = link.state === 'open' ? t('Live for {}', age(now - link.openedAt))
+      : t('Not connected');
     swap(this.details, [
       el('h3', {}, el(`span.dot${link.state === 'open' ? '' : '.off'}`), title),
       el(
@@ -307,7 +310,7 @@ function swap(node, parts) {
  */
 export function age(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 60) return `${seconds}\u00a0s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}\u00a0min`;
-  return `${Math.floor(seconds / 3600)}\u00a0h`;
+  if (seconds < 60) return t('{}\u00a0s', seconds);
+  if (seconds < 3600) return t('{}\u00a0min', Math.floor(seconds / 60));
+  return t('{}\u00a0h', Math.floor(seconds / 3600));
 }

@@ -3,11 +3,13 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { store } from '../../shared/store.js';
-import { api, reasonOf, statusOf } from './api.js';
+import { api, Problem, reasonOf, statusOf } from './api.js';
+import { languageChoice } from './language-choice.js';
+import { t } from './language.js';
 import { hasPasskeys, passkeyWords, usePasskey } from './passkeys.js';
 
 const LAST = 'chirrup:console:last'; // email and workspace of the last login
-const SILENCE = 'The server is not responding. Check your connection and try again.';
+const SILENCE = t('The server is not responding. Check your connection and try again.');
 const PAUSE = 60; // s, if the refusal names no time
 
 /**
@@ -40,9 +42,9 @@ class LoginForm {
   #eye;
   #emailProblem = el('p.error', { id: 'email-problem', role: 'alert', hidden: true });
   #problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
-  #hint = el('p.hint', { id: 'caps', role: 'status', hidden: true }, 'Caps Lock is on.');
-  #button = el('button.button.primary', { type: 'submit' }, 'Log in');
-  #passkey = el('button.button', { type: 'button', click: () => this.#usePasskey() }, 'Use a passkey');
+  #hint = el('p.hint', { id: 'caps', role: 'status', hidden: true }, t('Caps Lock is on.'));
+  #button = el('button.button.primary', { type: 'submit' }, t('Log in'));
+  #passkey = el('button.button', { type: 'button', click: () => this.#usePasskey() }, t('Use a passkey'));
   #signOn;
   #isBusy = false;
   #clock = 0;
@@ -54,7 +56,7 @@ class LoginForm {
    */
   constructor(notice, done, other) {
     this.#done = done;
-    this.#signOn = el('button.button', { type: 'button', click: other }, 'Single sign-on');
+    this.#signOn = el('button.button', { type: 'button', click: other }, t('Single sign-on'));
     /** @type {{email: string, workspace: string}?} */
     const last = store.get(LAST);
     const demo = document.body.dataset;
@@ -62,13 +64,13 @@ class LoginForm {
     this.#password = this.#passwordField();
     this.#eye = el('button.icon-button.eye', {
       type: 'button',
-      'aria-label': 'Show password',
+      'aria-label': t('Show password'),
       'aria-pressed': 'false',
       click: () => this.#reveal(),
     }, icon('eye'));
     this.#email.value = demo.email || last?.email || '';
     this.#password.value = demo.password ?? '';
-    this.root = this.#form(notice, last?.workspace ?? 'the console');
+    this.root = this.#form(notice, last?.workspace ?? '');
   }
 
   focus() {
@@ -105,7 +107,7 @@ class LoginForm {
 
   /**
    * @param {string} notice
-   * @param {string} place the name of the workspace
+   * @param {string} place the name of the workspace, or ''
    */
   #form(notice, place) {
     return el(
@@ -119,13 +121,13 @@ class LoginForm {
           novalidate: true,
         },
         el('span.logo', {}, icon('swift')),
-        el('h1', { id: 'login-title' }, `Log in to ${place}`),
+        el('h1', { id: 'login-title' }, place ? t('Log in to {}', place) : t('Log in to the console')),
         notice && el('p.notice', { role: 'status' }, icon('check'), el('span', {}, notice)),
-        el('div.field', {}, el('label', { for: 'email' }, 'Email'), this.#email, this.#emailProblem),
+        el('div.field', {}, el('label', { for: 'email' }, t('Email')), this.#email, this.#emailProblem),
         el(
           'div.field',
           {},
-          el('label', { for: 'password' }, 'Password'),
+          el('label', { for: 'password' }, t('Password')),
           el('div.secret', {}, this.#password, this.#eye),
           this.#hint,
           this.#problem,
@@ -133,6 +135,7 @@ class LoginForm {
         this.#button,
         hasPasskeys && this.#passkey,
         this.#signOn,
+        languageChoice(),
       ),
     );
   }
@@ -167,12 +170,12 @@ class LoginForm {
     const address = email.value.trim();
     if (!/^\S+@\S+$/.test(address)) {
       this.#complain(email, this.#emailProblem, address
-        ? 'Enter a valid email address.' : 'Enter your email address.');
+        ? t('Enter a valid email address.') : t('Enter your email address.'));
       email.focus();
       return false;
     }
     if (!password.value) {
-      this.#complain(password, this.#problem, 'Enter your password.');
+      this.#complain(password, this.#problem, t('Enter your password.'));
       password.focus();
       return false;
     }
@@ -203,7 +206,7 @@ class LoginForm {
     if (!this.#isComplete()) return;
     this.#isBusy = true;
     button.setAttribute('aria-disabled', 'true');
-    button.textContent = 'Logging in';
+    button.textContent = t('Logging in');
     try {
       const step = await api.login(email.value.trim(), password.value);
       this.#isBusy = false;
@@ -214,7 +217,7 @@ class LoginForm {
     this.#isBusy = false;
     if (this.#clock) return;
     button.removeAttribute('aria-disabled');
-    button.textContent = 'Log in';
+    button.textContent = t('Log in');
   }
 
   /** @param {unknown} error */
@@ -222,8 +225,8 @@ class LoginForm {
     const password = this.#password;
     const status = statusOf(error);
     const reason = reasonOf(error, SILENCE);
-    if (status === 429) return this.#pause(reason);
-    const words = status === 401 ? 'Incorrect email or password. Try again.' : reason;
+    if (error instanceof Problem && status === 429) return this.#pause(error.body.detail ?? '');
+    const words = status === 401 ? t('Incorrect email or password. Try again.') : reason;
     this.#complain(password, this.#problem, words);
     if (status !== 401) password.removeAttribute('aria-invalid');
     password.focus();
@@ -238,19 +241,19 @@ class LoginForm {
     const [password, button] = [this.#password, this.#button];
     const seconds = Number(/(\d+)\s*s\b/.exec(reason)?.[1] ?? PAUSE);
     const until = Date.now() + seconds * 1000;
-    const words = 'Too many failed attempts. Wait, then try again.';
+    const words = t('Too many failed attempts. Wait, then try again.');
     this.#complain(password, this.#problem, words);
     password.removeAttribute('aria-invalid');
     const tick = () => {
       const left = Math.ceil((until - Date.now()) / 1000);
       if (left > 0) {
-        button.textContent = `Try again in ${left}\u00a0s`;
+        button.textContent = t('Try again in {}\u00a0s', left);
         return;
       }
       clearInterval(this.#clock);
       this.#clock = 0;
       button.removeAttribute('aria-disabled');
-      button.textContent = 'Log in';
+      button.textContent = t('Log in');
       this.#complain(password, this.#problem, '');
     };
     this.#clock = setInterval(tick, 500);

@@ -7,8 +7,8 @@ import { requestAhead } from '../inbox/inbox.js';
 import { api, statusOf } from './api.js';
 import { App } from './app.js';
 import { codeForm } from './code-form.js';
+import { t } from './language.js';
 import { login, remember } from './login.js';
-import { choosePassword } from './own-password.js';
 import { rarePages } from './pages.js';
 import { invitation, signOn, takeAnswer, troubleOf } from './sign-on.js';
 
@@ -17,7 +17,7 @@ async function boot(notice = '') {
   if (!notice && api.known) {
     const ahead = requestAhead(); // beside the token: a round trip less until the list
     try { return enter(await api.token(), '', ahead); } catch (error) {
-      if (statusOf(error) === 401) notice = 'Your session ended. Drafts are kept on this device.';
+      if (statusOf(error) === 401) notice = t('Your session ended. Drafts are kept on this device.');
     }
   }
   if (!notice && invitation()) return showSignOn({ workspace: invitation() });
@@ -57,18 +57,21 @@ async function arrive(answer) {
 function enter(session, given = '', ahead = undefined) {
   remember(session);
   const again = async () => enter(await api.token());
-  if (session.must_change_password) show(choosePassword(given, again, leave));
-  else if (session.must_add_second_factor) enrol(given, again);
+  if (session.must_change_password) {
+    showRare((pages) => pages.choosePassword(given, again, leave));
+  } else if (session.must_add_second_factor) {
+    showRare((pages) => pages.enrolmentGate(given, again, leave));
+  }
   else new App(session, boot).start(ahead);
 }
 
 /**
- * @param {string} given the password of this login
- * @param {() => Promise<void>} done
+ * Shows a form that few operators see, and seldom.
+ * @param {(pages: import('./pages.js').RarePages) => Gate} make
  */
-async function enrol(given, done) {
-  try { show((await rarePages()).enrolmentGate(given, done, leave)); } catch {
-    boot('The server is not responding. Check your connection and try again.');
+async function showRare(make) {
+  try { show(make(await rarePages())); } catch {
+    boot(t('The server is not responding. Check your connection and try again.'));
   }
 }
 
@@ -79,8 +82,11 @@ async function leave(notice) {
   boot(notice);
 }
 
-/** @param {{root: HTMLElement, focus: () => void}} gate */
+/** @typedef {{root: HTMLElement, focus: () => void}} Gate */
+
+/** @param {Gate} gate */
 function show(gate) {
+  document.title = t('Chirrup console');
   document.body.replaceChildren(gate.root);
   gate.focus();
 }

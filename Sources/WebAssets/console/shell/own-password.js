@@ -3,6 +3,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { api, reasonOf, statusOf } from './api.js';
+import { t } from './language.js';
 
 /** Characters of the shortest password, as the gateway demands. */
 export const PASSWORD_MIN = 10;
@@ -35,12 +36,12 @@ function secret(id, label, autocomplete, input) {
  * @returns {{field: 'current' | 'fresh' | 'again', words: string} | null}
  */
 function faultOf(old, fresh, again) {
-  if (!old) return { field: 'current', words: 'Enter your current password.' };
+  if (!old) return { field: 'current', words: t('Enter your current password.') };
   if ([...fresh].length < PASSWORD_MIN) {
-    return { field: 'fresh', words: `Use at least ${PASSWORD_MIN} characters.` };
+    return { field: 'fresh', words: t('Use at least {} characters.', PASSWORD_MIN) };
   }
-  if (fresh === old) return { field: 'fresh', words: 'Choose a password that is not your current one.' };
-  return fresh === again ? null : { field: 'again', words: 'The passwords do not match.' };
+  if (fresh === old) return { field: 'fresh', words: t('Choose a password that is not your current one.') };
+  return fresh === again ? null : { field: 'again', words: t('The passwords do not match.') };
 }
 
 /**
@@ -51,11 +52,11 @@ function faultOf(old, fresh, again) {
 export function choosePassword(given, done, leave) {
   const problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
   const clear = () => complain(null, '');
-  const current = secret('current', 'Current password', 'current-password', clear);
-  const fresh = secret('new', 'New password', 'new-password', clear);
-  const again = secret('again', 'Repeat new password', 'new-password', clear);
+  const current = secret('current', t('Current password'), 'current-password', clear);
+  const fresh = secret('new', t('New password'), 'new-password', clear);
+  const again = secret('again', t('Repeat new password'), 'new-password', clear);
   const controls = [current.control, fresh.control, again.control];
-  const button = el('button.button.primary', { type: 'submit' }, 'Change password');
+  const button = el('button.button.primary', { type: 'submit' }, t('Change password'));
   let busy = false;
 
   /**
@@ -83,10 +84,10 @@ export function choosePassword(given, done, leave) {
       await api.password(old, value);
       await done();
     } catch (error) {
-      if (statusOf(error) === 401) return leave('Your session ended. Log in again.');
+      if (statusOf(error) === 401) return leave(t('Your session ended. Log in again.'));
       complain(fresh.control, reasonOf(
         error,
-        'The server is not responding. Check your connection and try again.',
+        t('The server is not responding. Check your connection and try again.'),
       ));
     }
     busy = false;
@@ -100,9 +101,8 @@ export function choosePassword(given, done, leave) {
       'form.login',
       { 'aria-labelledby': 'own-title', submit, novalidate: true },
       el('span.logo', {}, icon('swift')),
-      el('h1', { id: 'own-title' }, 'Choose your password'),
-      el('p.hint', {}, 'Someone else knows your password, or it is easy to guess. '
-          + `Use at least ${PASSWORD_MIN} characters; a sentence works well.`),
+      el('h1', { id: 'own-title' }, t('Choose your password')),
+      el('p.hint', {}, t('Someone else knows your password, or it is easy to guess. Use at least {} characters; a sentence works well.', PASSWORD_MIN)),
       !given && current.root,
       fresh.root,
       again.root,
@@ -110,8 +110,8 @@ export function choosePassword(given, done, leave) {
       button,
       el('button.button.quiet', {
         type: 'button',
-        click: () => leave('You are logged out.'),
-      }, 'Log out'),
+        click: () => leave(t('You are logged out.')),
+      }, t('Log out')),
     ),
   );
   return { root, focus: () => (given ? fresh : current).control.focus() };

@@ -1,6 +1,7 @@
 // Passkeys (WebAuthn) through the browser's own functions and JSON forms.
 
 import { api } from './api.js';
+import { t } from './language.js';
 
 const format = /** @type {PasskeyFormat} */ (/** @type {unknown} */ (
   window.PublicKeyCredential));
@@ -18,10 +19,10 @@ const isCancelled = (/** @type {unknown} */ error) => error instanceof DOMExcept
  * @param {unknown} error
  */
 export function passkeyWords(error) {
-  if (isCancelled(error)) return 'No passkey was used. Try again, or use another way.';
+  if (isCancelled(error)) return t('No passkey was used. Try again, or use another way.');
   if (!(error instanceof DOMException)) return '';
-  if (error.name === 'InvalidStateError') return 'This device already has a passkey for your account.';
-  return 'This browser cannot use passkeys here. Use another way.';
+  if (error.name === 'InvalidStateError') return t('This device already has a passkey for your account.');
+  return t('This browser cannot use passkeys here. Use another way.');
 }
 
 /**

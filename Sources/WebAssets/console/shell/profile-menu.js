@@ -4,6 +4,8 @@
 import { el } from '../../shared/dom.js';
 import { Command } from '../../shared/protocol.js';
 import { face } from '../../shared/thread.js';
+import { languageChoice } from './language-choice.js';
+import { t } from './language.js';
 
 /**
  * A switch.
@@ -40,20 +42,20 @@ function toggle(words, hint, isOn, change, rows) {
  */
 const alertRows = (alerts, row) => [
   row(
-    'Sounds',
-    'For new visitors, and for messages you are not viewing',
+    t('Sounds'),
+    t('For new visitors, and for messages you are not viewing'),
     () => alerts.sound,
     (yes) => alerts.choose('sound', yes),
   ),
   row(
-    'Desktop notifications',
-    alerts.isRefused ? 'Blocked in your browser’s settings' : 'While you use another window',
+    t('Desktop notifications'),
+    alerts.isRefused ? t('Blocked in your browser’s settings') : t('While you use another window'),
     () => alerts.desktop,
     (yes) => alerts.choose('desktop', yes),
   ),
   row(
-    'Single-letter shortcuts',
-    'J, K, C and others, outside text fields',
+    t('Single-letter shortcuts'),
+    t('J, K, C and others, outside text fields'),
     () => alerts.letters,
     (yes) => alerts.choose('letters', yes),
   ),
@@ -77,28 +79,29 @@ export function profileMenu({ me, alerts, link }, workspace, leave) {
     if (link.state === 'open') link.request({ type: Command.available, available });
   };
   const render = () => {
-    const state = available ? 'available' : 'unavailable';
-    says.textContent = `${me.name}, ${state}. Your settings`;
+    says.textContent = available
+      ? t('{}, available. Your settings', me.name) : t('{}, unavailable. Your settings', me.name);
     dot.classList.toggle('off', !available);
   };
   const panel = el('dialog.pop.you', {
-    'aria-label': 'Your settings',
+    'aria-label': t('Your settings'),
     click: (event) => { if (event.target === panel) panel.close(); },
   });
   panel.append(
     el('h3', {}, face(me), el('span', {}, me.name, el('span.meta', {}, workspace))),
     row(
-      'Available',
-      'New conversations can be assigned to you',
+      t('Available'),
+      t('New conversations can be assigned to you'),
       () => available,
       (yes) => { available = yes; announce(); render(); },
     ),
     ...alertRows(alerts, row),
+    languageChoice(),
     el(
       'p',
       {},
-      el('button.button', { type: 'button', click: leave }, 'Log out'),
-      el('button.button', { type: 'button', click: () => panel.close() }, 'Done'),
+      el('button.button', { type: 'button', click: leave }, t('Log out')),
+      el('button.button', { type: 'button', click: () => panel.close() }, t('Done')),
     ),
   );
   render();

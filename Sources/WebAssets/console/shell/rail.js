@@ -2,6 +2,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { short } from '../inbox/row.js';
+import { t } from './language.js';
 
 /**
  * @param {string} look the name of an icon
@@ -29,18 +30,18 @@ export class Rail {
       { href: '#', 'aria-current': 'page', click: on.inbox },
       icon('inbox'),
       this.#badge,
-      el('span.word', {}, 'Inbox'),
+      el('span.word', {}, t('Inbox')),
     );
     this.root = el(
       'nav.rail',
-      { 'aria-label': 'Main' },
+      { 'aria-label': t('Main') },
       el('span.logo', {}, icon('swift')),
       this.#inbox,
-      button('search', 'Search', on.search),
+      button('search', t('Search'), on.search),
       ...on.pages,
       el('span.grow'),
-      button('keys', 'Keyboard shortcuts', on.keyboard),
-      button('leave', 'Log out', on.leave),
+      button('keys', t('Keyboard shortcuts'), on.keyboard),
+      button('leave', t('Log out'), on.leave),
       on.profile,
     );
   }
@@ -49,7 +50,7 @@ export class Rail {
   render(waiting) {
     this.#badge.hidden = !waiting;
     this.#badge.textContent = short(waiting);
-    this.#inbox.setAttribute('aria-label', waiting ? `Inbox, ${waiting} waiting` : 'Inbox');
+    this.#inbox.setAttribute('aria-label', waiting ? t('Inbox, {} waiting', waiting) : t('Inbox'));
   }
 
   /** Marks the inbox as the current page. */

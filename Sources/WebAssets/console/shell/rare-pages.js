@@ -10,6 +10,7 @@ export { settings } from '../settings/settings.js';
 export { MergeDialog } from '../visitor/merge.js';
 export { visitors } from '../visitors/visitors.js';
 export { enrolmentGate } from './enrolment.js';
+export { choosePassword } from './own-password.js';
 export { rest } from './rest.js';
 
 /** The version of the sources, see `Pages`. */

@@ -2,7 +2,8 @@
 // Idempotency-Key, so a retry after a lost answer does nothing twice.
 
 import { uuid } from '../../shared/uuid.js';
-import { address, Problem } from './api.js';
+import { address, Problem, wordsOf } from './api.js';
+import { t } from './language.js';
 
 const ADMIN = '/api/v1/admin/';
 
@@ -60,13 +61,13 @@ export const part = (name) => encodeURIComponent(name);
  */
 export function sentence(error) {
   if (!(error instanceof Problem)) {
-    return 'The server is not responding. Nothing is lost. Try again in a moment.';
+    return t('The server is not responding. Nothing is lost. Try again in a moment.');
   }
-  if (isAbsent(error)) return 'This server does not support this yet. Ask an administrator to upgrade it.';
+  if (isAbsent(error)) return t('This server does not support this yet. Ask an administrator to upgrade it.');
   if (error.status === 403 && error.code === 'forbidden') {
-    return 'Your role does not allow this. Ask an administrator.';
+    return t('Your role does not allow this. Ask an administrator.');
   }
-  return error.body.detail ?? `The server refused the request (HTTP ${error.status}).`;
+  return wordsOf(error.body) || t('The server refused the request (HTTP {}).', error.status);
 }
 
 /**

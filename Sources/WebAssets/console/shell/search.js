@@ -6,6 +6,7 @@ import { api, reasonOf, statusOf } from './api.js';
 import { targetOf } from './element.js';
 import { nameOf, pathOf } from '../inbox/inbox.js';
 import { ago } from '../inbox/row.js';
+import { t } from './language.js';
 
 const WAIT = 180; // ms after the last key until the request
 const CONVERSATIONS_MAX = 5;
@@ -48,9 +49,9 @@ export class Search {
       type: 'search',
       id: 'search',
       role: 'combobox',
-      placeholder: 'Search messages, visitors and commands',
+      placeholder: t('Search messages, visitors and commands'),
       autocomplete: 'off',
-      'aria-label': 'Search and commands',
+      'aria-label': t('Search and commands'),
       'aria-expanded': 'true',
       'aria-controls': 'found',
       'aria-autocomplete': 'list',
@@ -61,7 +62,7 @@ export class Search {
     this.#list = el('ul', {
       id: 'found',
       role: 'listbox',
-      'aria-label': 'Results',
+      'aria-label': t('Results'),
       tabindex: -1,
       click: (event) => {
         const item = targetOf(event)?.closest('li');
@@ -76,7 +77,7 @@ export class Search {
     this.root = el(
       'dialog.pop.finder',
       {
-        'aria-label': 'Search and commands',
+        'aria-label': t('Search and commands'),
         click: (event) => { if (event.target === this.root) this.root.close(); },
       },
       el('div.searching', {}, icon('search'), this.#field, el('kbd', {}, 'Esc')),
@@ -102,7 +103,7 @@ export class Search {
     const query = this.#field.value.trim();
     this.#said = '';
     if (query.length > 1) {
-      this.#said = 'Searching messages…';
+      this.#said = t('Searching messages…');
       this.#timer = setTimeout(() => this.#ask(query, null), WAIT);
     }
     this.#draw();
@@ -124,22 +125,21 @@ export class Search {
         this.#hits.push(...answer.hits);
         cursor = answer.next_cursor;
         if (!cursor || this.#hits.length >= enough) break;
-        this.#said = 'Searching older messages…';
+        this.#said = t('Searching older messages…');
         this.#draw();
       }
       this.#cursor = cursor;
       const { length } = this.#hits;
-      const found = length ? `${length} ${length === 1 ? 'message' : 'messages'}` : 'No messages';
       this.#said = cursor
-        ? `${found} found so far. `
+        ? `${soFar(length)} `
         : length
-        ? `${found} found`
-        : 'No messages match these words. Try fewer words, or a visitor’s name.';
+        ? length === 1 ? t('1 message found') : t('{} messages found', length)
+        : t('No messages match these words. Try fewer words, or a visitor’s name.');
     } catch (error) {
       if (turn !== this.#turn) return;
       this.#said = statusOf(error) === 404
-        ? 'This server does not support message search.'
-        : reasonOf(error, 'The server is not responding. Edit your search to try again.');
+        ? t('This server does not support message search.')
+        : reasonOf(error, t('The server is not responding. Edit your search to try again.'));
     }
     this.#draw();
   }
@@ -191,12 +191,12 @@ export class Search {
     const commands = this.#on.commands().filter(
       ([words]) => !needle || words.toLowerCase().includes(needle)
     ).slice(0, needle ? 4 : 20).map(([words, key, go]) => (
-      { kind: 'Commands', words: emphasise(words, needle), hint: key, go }
+      { kind: t('Commands'), words: emphasise(words, needle), hint: key, go }
     ));
     const known = !needle ? [] : [...this.#on.inbox.rows.values()].filter((row) => (
       (needle.startsWith('/') ? pathOf(row.context?.page) : nameOf(row)).toLowerCase().includes(needle)
     )).slice(0, CONVERSATIONS_MAX).map((row) => ({
-      kind: 'Visitors',
+      kind: t('Visitors'),
       words: emphasise(nameOf(row), needle),
       sub: row.last_message?.preview ?? '',
       hint: ago(row.updated_at),
@@ -207,19 +207,19 @@ export class Search {
     const titled = !needle ? [] : unique.filter(
       ({ title }) => title?.toLowerCase().includes(needle)
     ).slice(0, CONVERSATIONS_MAX).map((row) => ({
-      kind: 'Conversations',
+      kind: t('Conversations'),
       words: emphasise(row.title ?? '', needle),
-      sub: [nameOf(row), row.status === 'closed' && 'closed'].filter(Boolean).join(' · '),
+      sub: [nameOf(row), row.status === 'closed' && t('closed')].filter(Boolean).join(' · '),
       hint: ago(row.updated_at),
       go: () => this.#on.go(row.id),
     }));
     const hits = this.#hits.map((hit) => ({
-      kind: 'Messages',
+      kind: t('Messages'),
       words: emphasise(snippet(hit.snippet), needle),
       sub: [
-        hit.sender?.name || (hit.sender?.kind === 'visitor' ? 'Visitor' : ''),
+        hit.sender?.name || (hit.sender?.kind === 'visitor' ? t('Visitor') : ''),
         hit.conversation?.title,
-        hit.conversation?.status === 'closed' && 'closed',
+        hit.conversation?.status === 'closed' && t('closed'),
       ].filter(Boolean).join(' · '),
       hint: ago(hit.at),
       go: () => this.#on.go(hit.session, hit.seq),
@@ -242,7 +242,7 @@ export class Search {
         'li.found',
         { role: 'option', id: `found-${index}`, 'data-at': index },
         el('span.truncate', { dir: 'auto' }, ...found.words),
-        el('span.meta', {}, found.kind === 'Commands' && found.hint
+        el('span.meta', {}, found.kind === t('Commands') && found.hint
           ? el('kbd', {}, found.hint)
           : found.hint),
         found.sub && el('span.meta.truncate.sub', { dir: 'auto' }, found.sub),
@@ -252,7 +252,7 @@ export class Search {
     this.#status.replaceChildren(
       this.#said,
       this.#cursor
-        ? el('button.link', { type: 'button', click: () => this.#more() }, 'Search older messages')
+        ? el('button.link', { type: 'button', click: () => this.#more() }, t('Search older messages'))
         : '',
     );
     this.#mark();
@@ -269,6 +269,11 @@ export class Search {
     else this.#field.removeAttribute('aria-activedescendant');
   }
 }
+
+/** @param {number} found messages */
+const soFar = (found) => (!found
+  ? t('No messages found so far.')
+  : found === 1 ? t('1 message found so far.') : t('{} messages found so far.', found));
 
 /** A snippet without the server's markup of the words. */
 const snippet = (text = '') => String(text).replace(/<\/?(mark|b|em)>/g, '');

@@ -4,9 +4,10 @@
 import { el, icon } from '../../shared/dom.js';
 import { store } from '../../shared/store.js';
 import { api, reasonOf } from './api.js';
+import { t } from './language.js';
 
 const LAST = 'chirrup:console:sign-on'; // the workspace of the last sign-in
-const SILENCE = 'The server is not responding. Check your connection and try again.';
+const SILENCE = t('The server is not responding. Check your connection and try again.');
 
 /**
  * The provider's answer in the address, which loses it: a reload does not send it again.
@@ -33,7 +34,7 @@ export const signOn = (start, back) => new SignOnForm(start, back);
 class SignOnForm {
   #workspace;
   #problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
-  #button = el('button.button.primary', { type: 'submit' }, 'Continue');
+  #button = el('button.button.primary', { type: 'submit' }, t('Continue'));
   #isBusy = false;
 
   /**
@@ -49,7 +50,7 @@ class SignOnForm {
       spellcheck: 'false',
       autocomplete: 'organization',
       'aria-describedby': 'problem',
-      input: () => { this.#complain(''); this.#button.textContent = 'Continue'; },
+      input: () => { this.#complain(''); this.#button.textContent = t('Continue'); },
     });
     this.#workspace.value = workspace || store.get(LAST) || '';
     /** @type {(event: Event) => void} */
@@ -61,12 +62,12 @@ class SignOnForm {
         'form.login',
         { 'aria-labelledby': 'sign-on-title', submit, novalidate: true },
         el('span.logo', {}, icon('swift')),
-        el('h1', { id: 'sign-on-title' }, 'Single sign-on'),
-        el('p.hint', {}, 'You log in with your organization’s identity provider.'),
-        el('div.field', {}, el('label', { for: 'workspace' }, 'Workspace'), this.#workspace,
+        el('h1', { id: 'sign-on-title' }, t('Single sign-on')),
+        el('p.hint', {}, t('You log in with your organization’s identity provider.')),
+        el('div.field', {}, el('label', { for: 'workspace' }, t('Workspace')), this.#workspace,
           this.#problem),
         this.#button,
-        el('button.button.quiet', { type: 'button', click: back }, 'Use a password'),
+        el('button.button.quiet', { type: 'button', click: back }, t('Use a password')),
       ),
     );
     this.#complain(trouble);
@@ -83,7 +84,7 @@ class SignOnForm {
     if (!workspace) return;
     const found = await api.provider(workspace).catch(() => null);
     if (!found || this.#workspace.value !== workspace || this.#isBusy) return;
-    this.#button.textContent = `Sign in with ${found.label}`;
+    this.#button.textContent = t('Sign in with {}', found.label);
   }
 
   /** @param {string} words '' for none */
@@ -98,7 +99,7 @@ class SignOnForm {
     if (this.#isBusy) return;
     this.#complain('');
     if (!workspace) {
-      this.#complain('Enter the name of your workspace.');
+      this.#complain(t('Enter the name of your workspace.'));
       this.#workspace.setAttribute('aria-invalid', 'true');
       this.#workspace.focus();
       return;

@@ -2,6 +2,7 @@
 // from another view.
 
 import { el } from '../../shared/dom.js';
+import { t } from './language.js';
 
 const TIME = 10_000; // ms; the gateway restores the place in the queue for a little longer
 
@@ -19,7 +20,7 @@ export class Undo {
       el(
         'button.button.quiet',
         { type: 'button', click: () => this.run() },
-        'Undo',
+        t('Undo'),
         el('kbd', {}, 'Z'),
       ),
     );

@@ -1,8 +1,9 @@
 // The REST actions on the open conversation (claim, transfer, close, reopen, tags), and the notice
 // about the last one: a colleague was faster, the server refused it, the answer takes long.
 
-import { api, Problem, reasonOf } from '../shell/api.js';
+import { api, Problem, reasonOf, wordsOf } from '../shell/api.js';
 import { uuid } from '../../shared/uuid.js';
+import { t } from '../shell/language.js';
 import { chooseMacro } from './macros.js';
 import { editTags } from './tags.js';
 import { closing, transfer } from './transfer.js';
@@ -34,17 +35,17 @@ export class Actions {
   /** @param {string} words */
   notify(words) { this.winner = null; this.notice = words; this.#on.changed(); }
 
-  claim() { return this.#act(api.claim, 'Claiming'); }
+  claim() { return this.#act(api.claim, t('Claiming')); }
 
   /** @param {string=} reason */
   async close(reason = '') {
     const id = this.#on.id();
-    const done = await this.#act((it) => api.close(it, reason), 'Closing');
+    const done = await this.#act((it) => api.close(it, reason), t('Closing'));
     if (done) this.#on.closed(id);
   }
 
   /** @param {string} title */
-  retitle(title) { return this.#act((id) => api.retitle(id, title), 'Saving the title'); }
+  retitle(title) { return this.#act((id) => api.retitle(id, title), t('Saving the title')); }
 
   /** The list loses the row at once; the gateway's event may arrive later. */
   async remove() {
@@ -61,7 +62,7 @@ export class Actions {
     }
   }
 
-  reopen() { return this.#act(api.reopen, 'Reopening'); }
+  reopen() { return this.#act(api.reopen, t('Reopening')); }
 
   closeWithReason() {
     if (!this.#on.id() || this.#on.row()?.status === 'closed') return;
@@ -75,7 +76,7 @@ export class Actions {
     const { assignee, team } = row;
     const now = { me: me(), assignee, team, viewers: new Set(viewers().keys()) };
     return transfer(sheet, now, async (to, name, reason) => {
-      const done = await this.#act((id) => api.transfer(id, to, reason), `Transferring to ${name}`);
+      const done = await this.#act((id) => api.transfer(id, to, reason), t('Transferring to {}', name));
       if (done) sheet.close();
     });
   }
@@ -88,7 +89,7 @@ export class Actions {
       const done = await this.#act(async (id) => {
         const answer = await api.setTags(id, tags);
         return { conversation: answer?.conversation ?? { ...row, tags } };
-      }, 'Saving tags');
+      }, t('Saving tags'));
       if (done) sheet.close();
     });
   }
@@ -107,11 +108,13 @@ export class Actions {
       const { problem, actions_done: done } = result;
       const answer = await api.one(id);
       if (problem) {
-        const some = `Action ${done + 1} of “${macro.name}” was refused`;
-        this.notice = `${some}${done ? `, ${done} before it done` : ''}: ${problem.detail}`;
+        const words = wordsOf(problem);
+        this.notice = done
+          ? t('Action {1} of “{2}” was refused, {3} before it done: {4}', done + 1, macro.name, done, words)
+          : t('Action {1} of “{2}” was refused: {3}', 1, macro.name, words);
       }
       return answer;
-    }, `Running “${macro.name}”`);
+    }, t('Running “{}”', macro.name));
   }
 
   /**
@@ -146,6 +149,6 @@ export class Actions {
   #refused(error) {
     this.winner = error instanceof Problem ? error.body.winner ?? null : null;
     if (this.winner) return;
-    this.notice = reasonOf(error, 'The server is not responding. Nothing was changed.');
+    this.notice = reasonOf(error, t('The server is not responding. Nothing was changed.'));
   }
 }

@@ -4,6 +4,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { api, statusOf } from '../shell/api.js';
+import { pieces, t } from '../shell/language.js';
 import { marked, Autocomplete } from './autocomplete.js';
 import { gist } from './macros.js';
 
@@ -52,7 +53,7 @@ export class Canned extends Autocomplete {
    *   `write` opens the page where canned replies are written
    */
   constructor(on) {
-    super('canned', 'Canned replies', on.active);
+    super('canned', t('Canned replies'), on.active);
     this.#on = on;
     this.root.append(this.#preview);
   }
@@ -89,8 +90,8 @@ export class Canned extends Autocomplete {
     } catch (error) {
       this.#loadedAt = 0;
       this.#failed = statusOf(error) === 404
-        ? 'This server does not support canned replies.'
-        : 'Canned replies could not be loaded.';
+        ? t('This server does not support canned replies.')
+        : t('Canned replies could not be loaded.');
     }
     if (this.isOpen) this.draw();
   }
@@ -131,17 +132,17 @@ export class Canned extends Autocomplete {
           'p',
           { role: 'status' },
           query
-            ? `No canned reply matches /${query}. `
-            : this.#loadedAt ? 'No canned replies yet. ' : '',
+            ? `${t('No canned reply matches {}.', `/${query}`)} `
+            : this.#loadedAt ? `${t('No canned replies yet.')} ` : '',
           el(
             'button.link',
             { type: 'button', click: () => this.#on.write(query) },
-            'Create one',
+            t('Create one'),
           ),
         ),
       ];
     }
-    if (reply.macro) return [el('p', { dir: 'auto' }, `Runs “${reply.macro.name}”: ${reply.title}`)];
+    if (reply.macro) return [el('p', { dir: 'auto' }, t('Runs “{1}”: {2}', reply.macro.name, reply.title))];
     const values = this.#on.values();
     let open = 0;
     let filled = 0;
@@ -152,18 +153,15 @@ export class Canned extends Autocomplete {
       if (value) filled += 1; else open += 1;
       return el(`span.field-value${value ? '' : '.open'}`, {}, value || piece);
     });
-    /** @param {number} count */
-    const fields = (count) => `${count} ${count === 1 ? 'field' : 'fields'}`;
     return [
       el('p', { dir: 'auto' }, ...parts),
       filled + open > 0 && el(
         'p.meta',
         {},
-        [filled && `${fields(filled)} filled in.`, open && `${fields(open)} left to fill in.`]
+        [filled === 1 ? t('1 field filled in.') : filled && t('{} fields filled in.', filled),
+          open === 1 ? t('1 field left to fill in.') : open && t('{} fields left to fill in.', open)]
           .filter(Boolean).join(' '),
-        open ? ' ' : '',
-        open ? el('kbd', {}, 'Tab') : '',
-        open ? ' jumps to the next.' : '',
+        ...open ? [' ', ...pieces('{} jumps to the next.', el('kbd', {}, 'Tab'))] : [],
       ),
     ].filter(Boolean);
   }

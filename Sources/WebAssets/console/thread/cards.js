@@ -3,6 +3,7 @@
 // when an operator reads the conversation.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 
 const BUTTONS_MAX = 12;
 const CARDS_MAX = 10;
@@ -30,7 +31,7 @@ export function extra({ payload }) {
   if (payload.title) return card(payload);
   const buttons = [...list(payload.buttons), ...list(payload.quick_replies)].slice(0, BUTTONS_MAX);
   if (!buttons.length) return null;
-  return el('div.choices', { 'aria-label': 'Buttons', role: 'group' }, ...buttons.map(button));
+  return el('div.choices', { 'aria-label': t('Buttons'), role: 'group' }, ...buttons.map(button));
 }
 
 /**
@@ -63,7 +64,7 @@ function card({ title, text: words, image_url: image, buttons }) {
       'p.meta.truncate',
       {},
       icon('ext', 'small'),
-      el('a', { href: source, target: '_blank', rel: 'noopener noreferrer' }, 'Image'),
+      el('a', { href: source, target: '_blank', rel: 'noopener noreferrer' }, t('Image')),
     ),
     el('b', { dir: 'auto' }, text(title)),
     text(words) && el('p', { dir: 'auto' }, text(words)),

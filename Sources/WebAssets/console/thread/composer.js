@@ -4,6 +4,7 @@
 import { el, icon } from '../../shared/dom.js';
 import { Kind } from '../../shared/protocol.js';
 import { store } from '../../shared/store.js';
+import { t } from '../shell/language.js';
 import { Canned, nextField } from './canned.js';
 import { EmojiNames, EmojiPicker, isEmojiKey } from './emoji.js';
 
@@ -31,11 +32,11 @@ const smileButton = (click) => el(
   'button.icon-button',
   {
     type: 'button',
-    'aria-label': 'Emoji',
+    'aria-label': t('Emoji'),
     'aria-haspopup': 'dialog',
     'aria-expanded': 'false',
     'aria-keyshortcuts': 'Control+.',
-    title: 'Emoji (Ctrl .)',
+    title: t('Emoji (Ctrl .)'),
     click,
   },
   icon('smile'),
@@ -43,8 +44,8 @@ const smileButton = (click) => el(
 
 const sendButton = () => el(
   'button.button.primary.send',
-  { type: 'submit', 'aria-label': 'Send' },
-  el('span', {}, 'Send'),
+  { type: 'submit', 'aria-label': t('Send') },
+  el('span', {}, t('Send')),
   el('kbd', {}, '⏎'),
   icon('up'),
 );
@@ -54,8 +55,8 @@ const boltButton = (click) => el(
   'button.icon-button.bolt',
   {
     type: 'button',
-    'aria-label': 'Canned replies',
-    title: 'Canned replies',
+    'aria-label': t('Canned replies'),
+    title: t('Canned replies'),
     click,
   },
   icon('bolt'),
@@ -88,7 +89,7 @@ export class Composer {
       { type: 'button', 'data-kind': kind, click: () => { this.mode(kind); this.focus(); } },
       words,
     );
-    this.#modes = [mode(Kind.text, 'Reply'), mode(Kind.note, 'Note')];
+    this.#modes = [mode(Kind.text, t('Reply')), mode(Kind.note, t('Note'))];
     this.#hint = el('span.meta', { role: 'status' });
     this.#text = el('textarea', {
       id: 'reply',
@@ -131,7 +132,7 @@ export class Composer {
       'form.compose',
       { submit: (event) => { event.preventDefault(); this.#submit(false); } },
       el('div.modes', {}, ...this.#modes, el('span.grow'), this.#hint),
-      el('label.sr-only', { for: 'reply' }, 'Message'),
+      el('label.sr-only', { for: 'reply' }, t('Message')),
       this.#text,
       el(
         'div.tools',
@@ -169,8 +170,8 @@ export class Composer {
     ));
     this.root.classList.toggle('noting', kind === Kind.note);
     this.#text.placeholder = kind === Kind.note
-      ? 'Note for your team only'
-      : 'Reply (/ for canned replies)';
+      ? t('Note for your team only')
+      : t('Reply (/ for canned replies)');
     this.#text.value = draft(this.#id, kind) ?? '';
     this.#updateHint();
     this.#fit();
@@ -242,12 +243,12 @@ export class Composer {
     const bytes = value.length > BODY_MAX / 4 ? bytesOf(value) : 0;
     const other = draft(this.#id, this.#kind === Kind.note ? Kind.text : Kind.note);
     this.#hint.textContent = bytes > BODY_MAX
-      ? `${bytes - BODY_MAX} bytes over the limit`
+      ? t('{} bytes over the limit', bytes - BODY_MAX)
       : this.#warning
       || (value
-        ? 'Draft saved on this device'
+        ? t('Draft saved on this device')
         : other
-        ? this.#kind === Kind.note ? 'Reply draft saved' : 'Note draft saved'
+        ? this.#kind === Kind.note ? t('Reply draft saved') : t('Note draft saved')
         : '');
   }
 
@@ -267,7 +268,7 @@ export class Composer {
     if (!body || bytesOf(body) > BODY_MAX) return;
     if (this.#kind === Kind.text && nextField(body, 0)) {
       this.#toField(0);
-      this.#warning = 'Fill in the selected field first';
+      this.#warning = t('Fill in the selected field first');
       return this.#updateHint();
     }
     if (!this.#on.send(body, this.#kind, close)) return;
@@ -312,7 +313,7 @@ export class Composer {
     this.focus();
     if (this.canned.isOpen) return this.canned.close();
     if (!this.#text.value) { this.#text.value = '/'; return this.#typed(); }
-    this.#warning = 'Clear the reply to insert a canned one';
+    this.#warning = t('Clear the reply to insert a canned one');
     this.#updateHint();
   }
 

@@ -1,6 +1,8 @@
 // The emoji of the picker, by kind: each with its Unicode name and other words to find it by.
 // Systems of 2018 can draw all of them.
 
+import { t } from '../shell/language.js';
+
 /** @typedef {{emoji: string, name: string, words: string[]}} Emoji */
 
 /**
@@ -17,7 +19,7 @@ const kind = (name, lines) => ({
 });
 
 export const kinds = [
-  kind('Smileys', `
+  kind(t('Smileys'), `
     🙂 slightly smiling face, smile
     😀 grinning face, happy
     😄 grinning face with smiling eyes, laugh, glad
@@ -37,7 +39,7 @@ export const kinds = [
     😔 pensive face, sorry
     😢 crying face, sad
     👀 eyes, look, looking`),
-  kind('Gestures', `
+  kind(t('Gestures'), `
     👍 thumbs up, yes, agree, like
     👎 thumbs down, no, dislike
     👌 OK hand, perfect
@@ -54,7 +56,7 @@ export const kinds = [
     👇 backhand index pointing down, below
     👉 backhand index pointing right, this
     ✍️ writing hand, write`),
-  kind('Celebration', `
+  kind(t('Celebration'), `
     ❤️ red heart, love
     💚 green heart
     💙 blue heart
@@ -73,7 +75,7 @@ export const kinds = [
     🍀 four leaf clover, luck
     ☀️ sun, sunny
     ☕ hot beverage, coffee, tea`),
-  kind('Symbols', `
+  kind(t('Symbols'), `
     ✅ check mark button, done, yes
     ❌ cross mark, no, wrong
     ⚠️ warning, careful
@@ -91,7 +93,7 @@ export const kinds = [
     🔵 blue circle
     ⏳ hourglass not done, wait
     ⏰ alarm clock, time`),
-  kind('Objects', `
+  kind(t('Objects'), `
     📦 package, parcel, box
     🚚 delivery truck, shipping
     🛒 shopping cart, order

@@ -3,6 +3,7 @@
 
 import { el } from '../../shared/dom.js';
 import { store } from '../../shared/store.js';
+import { t } from '../shell/language.js';
 import { find, kinds, known, plain } from './emoji-list.js';
 import { marked, Autocomplete } from './autocomplete.js';
 
@@ -49,8 +50,8 @@ export class EmojiPicker {
     this.#on = on;
     this.field = el('input.input', {
       type: 'search',
-      'aria-label': 'Search emoji by name',
-      placeholder: 'Search by name',
+      'aria-label': t('Search emoji by name'),
+      placeholder: t('Search by name'),
       autocomplete: 'off',
       input: () => { this.#draw(); },
     });
@@ -60,7 +61,7 @@ export class EmojiPicker {
       'div.emoji',
       {
         role: 'dialog',
-        'aria-label': 'Emoji',
+        'aria-label': t('Emoji'),
         hidden: true,
         keydown: (event) => { this.#key(event); },
       },
@@ -100,8 +101,8 @@ export class EmojiPicker {
     const query = this.field.value.trim();
     const found = query && find(query);
     const shown = found
-      ? [{ name: 'Found', all: found }]
-      : [{ name: 'Recently used', all: last() }, ...kinds];
+      ? [{ name: t('Found'), all: found }]
+      : [{ name: t('Recently used'), all: last() }, ...kinds];
     this.list.replaceChildren(...shown.filter(({ all }) => all.length).map(({ name, all }) => el(
       'section',
       { role: 'group', 'aria-label': name },
@@ -109,7 +110,7 @@ export class EmojiPicker {
       el('div', {}, ...all.map((it) => this.#button(it))),
     )));
     this.#buttons[0]?.setAttribute('tabindex', '0');
-    this.status.textContent = found ? `${found.length || 'None'} found` : '';
+    this.status.textContent = found ? `${found.length || t('None')} found` : '';
   }
 
   /** @param {Emoji} emoji */
@@ -210,7 +211,7 @@ export class EmojiNames extends Autocomplete {
    *   active: (list: string, option: string) => void}} on
    */
   constructor(on) {
-    super('emoji-names', 'Emoji', on.active);
+    super('emoji-names', t('Emoji'), on.active);
     this.#on = on;
   }
 

@@ -4,6 +4,7 @@
 
 import { Kind } from '../../shared/protocol.js';
 import { api, reasonOf } from '../shell/api.js';
+import { t } from '../shell/language.js';
 
 const PAGE = 50; // entries of one request
 export const WINDOW = 300; // entries
@@ -110,7 +111,7 @@ export class Excerpt {
       place(page);
       this.failed = '';
     } catch (error) {
-      this.failed = reasonOf(error, 'The server is not responding.');
+      this.failed = reasonOf(error, t('The server is not responding.'));
     } finally { this.loading = false; }
     this.#changed();
   }

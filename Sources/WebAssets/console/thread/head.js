@@ -3,6 +3,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
+import { t } from '../shell/language.js';
 import { MoreMenu } from './more-menu.js';
 import { Title } from './title.js';
 
@@ -34,17 +35,17 @@ export class Head {
     this.title = new Title(on.retitle);
     this.chip = el('span.chip');
     this.faces = el('span.faces');
-    this.claim = action('check', 'Claim', '.primary', on.claim, 'C');
-    this.transfer = action('swap', 'Transfer', '.quiet', on.transfer, 'T');
-    this.close = action('check', 'Close', '', on.close, 'E');
-    this.reopen = action('reload', 'Reopen', '', on.reopen, 'O');
+    this.claim = action('check', t('Claim'), '.primary', on.claim, 'C');
+    this.transfer = action('swap', t('Transfer'), '.quiet', on.transfer, 'T');
+    this.close = action('check', t('Close'), '', on.close, 'E');
+    this.reopen = action('reload', t('Reopen'), '', on.reopen, 'O');
     this.more = new MoreMenu({ ...on, title: () => this.title.edit() });
     this.root = el(
       'header.bar',
       {},
       el(
         'button.icon-button.back',
-        { type: 'button', 'aria-label': 'Back to the list', click: on.back },
+        { type: 'button', 'aria-label': t('Back to the list'), click: on.back },
         icon('back'),
       ),
       el('div.names', {}, this.name, el('div.second', {}, this.title.root, this.place)),
@@ -57,7 +58,7 @@ export class Head {
       this.close,
       el(
         'button.icon-button.about',
-        { type: 'button', 'aria-label': 'Visitor details', click: on.visitor },
+        { type: 'button', 'aria-label': t('Visitor details'), click: on.visitor },
         icon('person'),
       ),
       this.more.root,
@@ -80,13 +81,13 @@ export class Head {
     this.place.title = this.place.textContent;
     this.place.hidden = !this.place.textContent;
     this.chip.textContent = status === 'closed'
-      ? 'Closed'
+      ? t('Closed')
       : mine
-      ? 'Assigned to you'
+      ? t('Assigned to you')
       : assignee
-      ? `With ${assignee.name}`
+      ? t('With {}', assignee.name)
       : status === 'waiting'
-      ? 'Waiting'
+      ? t('Waiting')
       : '';
     this.chip.hidden = !this.chip.textContent;
     this.claim.hidden = status === 'closed' || !!assignee || !status;
@@ -100,7 +101,8 @@ export class Head {
   #viewing(viewers) {
     if (!viewers.length) return [];
     const names = viewers.map((who) => who.name);
-    const words = names.length === 1 ? `${names[0]} is viewing` : `${names.join(', ')} are viewing`;
+    const words = names.length === 1
+      ? t('{} is viewing', names[0]) : t('{} are viewing', names.join(', '));
     return [
       ...viewers.slice(0, 3).map((who) => face({ ...who, kind: 'operator' }, '.avatar-sm.present')),
       el('span.meta.seen', {}, words),

@@ -3,6 +3,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { face, nameVisitors, speakThread, time } from '../../shared/thread.js';
+import { locale, pieces, t } from '../shell/language.js';
 import { age } from '../shell/link-state.js';
 import { remark, stars } from '../visitor/stars.js';
 import { generatedName } from '../visitor/visitor-name.js';
@@ -14,24 +15,24 @@ const LONG = 2000; // ms; after it, the hint shows how long a colleague has been
 
 /** @type {Record<import('../../shared/thread.js').ThreadWord, string>} */
 const WORDS = {
-  sending: 'Sending',
-  waiting: 'Waiting to send',
-  unsure: 'Not confirmed yet',
-  sent: 'Sent',
-  delivered: 'Delivered',
-  read: 'Read',
-  today: 'Today',
-  you: 'You',
-  note: 'note, visible to your team only',
+  sending: t('Sending'),
+  waiting: t('Waiting to send'),
+  unsure: t('Not confirmed yet'),
+  sent: t('Sent'),
+  delivered: t('Delivered'),
+  read: t('Read'),
+  today: t('Today'),
+  you: t('You'),
+  note: t('note, visible to your team only'),
 };
-speakThread(undefined, (name) => WORDS[name]);
+speakThread(locale, (name) => WORDS[name]);
 nameVisitors(generatedName);
 
 /** @type {Record<string, string>} */
 const MINE = {
-  claimed: 'You claimed this conversation',
-  closed: 'You closed this conversation',
-  reopened: 'You reopened this conversation',
+  claimed: t('You claimed this conversation'),
+  closed: t('You closed this conversation'),
+  reopened: t('You reopened this conversation'),
 };
 
 /**
@@ -58,29 +59,36 @@ export function eventLine({ payload, body, at }, me) {
  * @param {{id: string}} me
  */
 function event(payload, me) {
-  /** @param {Named | null | undefined} who */
-  const name = (who) => (who?.id === me.id ? 'you' : who?.name);
   switch (payload?.event) {
-    case 'transferred': {
-      const from = name(payload.from);
-      const to = payload.to ? name(payload.to)
-        : typeof payload.team === 'object' && payload.team ? `the team ${payload.team.name}`
-          : 'the queue';
-      if (!to) return '';
-      return from === 'you' ? `You transferred this to ${to}` : `${from ?? 'Someone'} transferred this to ${to}`;
-    }
-    case 'unassigned': return 'Operator no longer available, back in the queue';
-    case 'rated': return payload.rating ? `Rated ${payload.rating} of 5` : '';
+    case 'transferred': return transferred(payload, me);
+    case 'unassigned': return t('Operator no longer available, back in the queue');
+    case 'rated': return payload.rating ? t('Rated {} of 5', payload.rating) : '';
     default: return '';
   }
+}
+
+/**
+ * @param {Payload} payload
+ * @param {{id: string}} me
+ */
+function transferred({ from, to, team }, me) {
+  const group = typeof team === 'object' && team?.name;
+  if (from?.id === me.id) {
+    if (to) return t('You transferred this to {}', to.name);
+    return group ? t('You transferred this to the team {}', group) : t('You transferred this to the queue');
+  }
+  const name = from?.name ?? t('Someone');
+  if (to?.id === me.id) return t('{} transferred this to you', name);
+  if (to) return t('{1} transferred this to {2}', name, to.name);
+  return group ? t('{1} transferred this to the team {2}', name, group)
+    : t('{} transferred this to the queue', name);
 }
 
 /** @param {OpenedPiece} model */
 export const opened = ({ at, page }) => el(
   'p.event',
   {},
-  page ? 'Started on ' : 'Conversation started',
-  page && el('b', {}, page),
+  ...page ? pieces('Started on {}', el('b', {}, page)) : [t('Conversation started')],
   ` · ${time(at)}`,
 );
 
@@ -103,17 +111,19 @@ export function hint({ winner, notice, writer, excerpt, closed, busy, owner }, a
   if (owner) {
     return [
       face({ kind: 'operator', ...owner }, '.avatar-sm'),
-      el('p', {}, el('b', {}, `This conversation is assigned to ${owner.name}.`), ' Your message was not sent.'),
-      link('Send anyway', acts.anyway),
+      el('p', {}, el('b', {}, t('This conversation is assigned to {}.', owner.name)),
+        ` ${t('Your message was not sent.')}`),
+      link(t('Send anyway'), acts.anyway),
     ];
   }
   if (busy) return [el('p', {}, busy)];
   if (winner) {
     return [
       face({ kind: 'operator', ...winner }, '.avatar-sm'),
-      el('p', {}, el('b', {}, `${winner.name} claimed this conversation first.`), ' You can still read it.'),
-      acts.next && link('Claim next', acts.next),
-      link('Stay here', acts.watch),
+      el('p', {}, el('b', {}, t('{} claimed this conversation first.', winner.name)),
+        ` ${t('You can still read it.')}`),
+      acts.next && link(t('Claim next'), acts.next),
+      link(t('Stay here'), acts.watch),
     ].filter(Boolean);
   }
   if (notice) return [el('p', {}, notice)];
@@ -125,33 +135,33 @@ export function hint({ winner, notice, writer, excerpt, closed, busy, owner }, a
       el(
         'p',
         {},
-        el('b', {}, `${name} is also writing a reply.`),
-        time > LONG ? ` Started ${age(time)} ago.` : '',
+        el('b', {}, t('{} is also writing a reply.', name)),
+        time > LONG ? ` ${t('Started {} ago.', age(time))}` : '',
       ),
-      link(`Leave it to ${name}`, acts.leave),
+      link(t('Leave it to {}', name), acts.leave),
     ];
   }
   if (excerpt) {
     return [
-      el('p', {}, excerpt.failed || 'You are viewing older messages.'),
-      link('Jump to latest', acts.latest),
+      el('p', {}, excerpt.failed || t('You are viewing older messages.')),
+      link(t('Jump to latest'), acts.latest),
     ];
   }
-  return closed ? [el('p', {}, 'This conversation is closed. Reopen it to reply.')] : [];
+  return closed ? [el('p', {}, t('This conversation is closed. Reopen it to reply.'))] : [];
 }
 
 /** The next steps of a new workspace: where they are done, and what for. */
 const STEPS = [
-  ['appearance', 'Put the widget on your site', 'One line for every page.'],
-  ['members', 'Invite a colleague', 'Two people answer sooner than one.'],
-  ['replies', 'Write your first canned reply', 'For what is asked daily.'],
-  ['hours', 'Set your business hours', 'Outside them the widget says when you are back.'],
+  ['appearance', t('Put the widget on your site'), t('One line for every page.')],
+  ['members', t('Invite a colleague'), t('Two people answer sooner than one.')],
+  ['replies', t('Write your first canned reply'), t('For what is asked daily.')],
+  ['hours', t('Set your business hours'), t('Outside them the widget says when you are back.')],
 ];
 
 const beginning = () => [
   icon('swift'),
-  el('b', {}, 'No conversations yet'),
-  el('p', {}, 'The first question appears in the list by itself, with a sound.'),
+  el('b', {}, t('No conversations yet')),
+  el('p', {}, t('The first question appears in the list by itself, with a sound.')),
   el('ul.first-steps', {}, ...STEPS.map(([page, words, reason]) => el(
     'li',
     {},
@@ -171,28 +181,29 @@ export function nothing({ waiting, mine }, isNew, next) {
   if (!waiting) {
     return [
       icon('swift'),
-      el('b', {}, 'The queue is empty'),
-      el('p', {}, 'New visitors appear here automatically, with a sound.'),
+      el('b', {}, t('The queue is empty')),
+      el('p', {}, t('New visitors appear here automatically, with a sound.')),
       mine
         ? el(
           'p.hint',
           {},
-          el('kbd', {}, 'G'),
-          ' then ',
-          el('kbd', {}, 'M'),
-          mine === 1 ? ' shows your conversation' : ` shows your ${mine} conversations`,
+          ...mine === 1
+            ? pieces('{1} then {2} shows your conversation', el('kbd', {}, 'G'), el('kbd', {}, 'M'))
+            : pieces('{1} then {2} shows your {3} conversations',
+              el('kbd', {}, 'G'), el('kbd', {}, 'M'), `${mine}`),
         )
-        : el('p.hint', {}, el('kbd', {}, '?'), ' shows all keyboard shortcuts'),
+        : el('p.hint', {}, ...pieces('{} shows all keyboard shortcuts', el('kbd', {}, '?'))),
     ];
   }
   return [
     icon('swift'),
-    el('b', {}, waiting === 1 ? '1 visitor is waiting' : `${waiting} visitors are waiting`),
-    el('p', {}, 'Claim the one who has waited longest.'),
+    el('b', {}, waiting === 1
+      ? t('1 visitor is waiting') : t('{} visitors are waiting', waiting)),
+    el('p', {}, t('Claim the one who has waited longest.')),
     el(
       'button.button.primary',
       { type: 'button', click: next },
-      'Claim next',
+      t('Claim next'),
       el('kbd', {}, 'N'),
     ),
   ];
@@ -213,7 +224,7 @@ export function preview({ who, preview: text }) {
       'p.state',
       {},
       el('span.dots', { 'aria-hidden': 'true' }, el('i'), el('i'), el('i')),
-      `${name} is typing (not sent yet)`,
+      t('{} is typing (not sent yet)', name),
     ),
   );
 }

@@ -2,6 +2,7 @@
 
 import { el } from '../../shared/dom.js';
 import { Thread } from '../../shared/thread.js';
+import { t } from '../shell/language.js';
 import { Excerpt, trim, WINDOW } from './excerpt.js';
 
 const EDGE = 200; // px before the end of the loaded entries at which more are loaded
@@ -86,7 +87,7 @@ export class LogView {
       const part = new Excerpt(talk.session, seq, talk.marks, this.#on.changed);
       const isThere = await part.load();
       if (talk !== this.#talk) return;
-      if (!isThere) return this.#on.failed(`The message could not be loaded. ${part.failed}`);
+      if (!isThere) return this.#on.failed(`${t('The message could not be loaded.')} ${part.failed}`);
       this.excerpt = part;
       this.#target = part.hit;
     }

@@ -3,19 +3,20 @@
 import { el } from '../../shared/dom.js';
 import { api, statusOf } from '../shell/api.js';
 import { find } from '../shell/element.js';
+import { t } from '../shell/language.js';
 import { buttons } from './sheet.js';
 
 /** @type {Record<string, (action: Action) => string>} */
 const WORDS = {
-  reply: ({ text, object }) => `reply “${text ?? object}”`,
-  note: () => 'add a note',
-  add_tags: ({ tags }) => `tag ${(tags ?? []).join(', ')}`,
-  remove_tags: ({ tags }) => `remove ${(tags ?? []).join(', ')}`,
-  assign: ({ to, to_team: team }) => (to === 'me' ? 'assign to you'
-    : team ? 'assign to a team'
-    : to === 'queue' ? 'return to the queue' : 'assign to a colleague'),
-  close: () => 'close',
-  reopen: () => 'reopen',
+  reply: ({ text, object }) => t('reply “{}”', text ?? object ?? ''),
+  note: () => t('add a note'),
+  add_tags: ({ tags }) => t('tag {}', (tags ?? []).join(', ')),
+  remove_tags: ({ tags }) => t('remove {}', (tags ?? []).join(', ')),
+  assign: ({ to, to_team: team }) => (to === 'me' ? t('assign to you')
+    : team ? t('assign to a team')
+    : to === 'queue' ? t('return to the queue') : t('assign to a colleague')),
+  close: () => t('close'),
+  reopen: () => t('reopen'),
 };
 
 /**
@@ -32,27 +33,27 @@ export const gist = (actions) => {
  * @param {(macro: Macro) => void} done
  */
 export async function chooseMacro(sheet, done) {
-  const choices = el('div.people.macros', { role: 'radiogroup', 'aria-label': 'Macro' });
-  choices.append(el('p.meta', { role: 'status' }, 'Loading the macros…'));
+  const choices = el('div.people.macros', { role: 'radiogroup', 'aria-label': t('Macro') });
+  choices.append(el('p.meta', { role: 'status' }, t('Loading the macros…')));
   /** @type {Macro[]} */
   let macros = [];
   sheet.open(
-    'Run a macro',
-    [choices, buttons('Run', () => sheet.close())],
+    t('Run a macro'),
+    [choices, buttons(t('Run'), () => sheet.close())],
     () => {
       const picked = find(choices, 'input:checked', HTMLInputElement);
       const macro = macros.find(({ id }) => id === picked?.value);
       if (macro) done(macro);
     },
   );
-  let words = 'No macros yet. Administrators and operators make them in the settings.';
+  let words = t('No macros yet. Administrators and operators make them in the settings.');
   try {
     macros = await api.macros();
   } catch (error) {
     words = statusOf(error) === 404
-      ? 'This server does not support macros.' : 'The macros could not be loaded.';
+      ? t('This server does not support macros.') : t('The macros could not be loaded.');
   }
-  if (!sheet.is('Run a macro')) return;
+  if (!sheet.is(t('Run a macro'))) return;
   choices.replaceChildren(...macros.map((macro) => el(
     'label',
     {},

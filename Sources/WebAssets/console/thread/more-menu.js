@@ -1,6 +1,7 @@
 // The menu of further actions in the head of the thread.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 
 export class MoreMenu {
   #list;
@@ -14,18 +15,18 @@ export class MoreMenu {
     this.#list = el(
       'div.pop.menu-list',
       { role: 'menu', id: 'more', hidden: true },
-      this.#item('Edit title', 'D', on.title),
-      this.#item('Edit tags', 'L', on.tags),
-      this.#item('Run a macro', 'M', on.macro),
-      this.#item('Close with a reason', 'E', on.reason),
-      this.#item('Visitor details', 'V', on.visitor),
-      on.remove && this.#item('Delete', '', on.remove),
+      this.#item(t('Edit title'), 'D', on.title),
+      this.#item(t('Edit tags'), 'L', on.tags),
+      this.#item(t('Run a macro'), 'M', on.macro),
+      this.#item(t('Close with a reason'), 'E', on.reason),
+      this.#item(t('Visitor details'), 'V', on.visitor),
+      on.remove && this.#item(t('Delete'), '', on.remove),
     );
     this.#button = el(
       'button.icon-button.more',
       {
         type: 'button',
-        'aria-label': 'More actions',
+        'aria-label': t('More actions'),
         'aria-haspopup': 'menu',
         'aria-expanded': 'false',
         'aria-controls': 'more',

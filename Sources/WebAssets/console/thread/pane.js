@@ -3,6 +3,7 @@
 import { Conversation } from '../../shared/conversation.js';
 import { el, linked } from '../../shared/dom.js';
 import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
+import { t } from '../shell/language.js';
 import { Actions } from './actions.js';
 import { bubbleText, extra } from './cards.js';
 import { Composer } from './composer.js';
@@ -22,12 +23,12 @@ import { Sheet } from './sheet.js';
  * @type {Record<string, string>}
  */
 const CAUSES = {
-  [Fault.session_closed]: 'This conversation is closed. Reopen it to reply.',
-  [Fault.no_such_session]: 'This conversation was deleted, or you do not have access to it.',
-  [Fault.too_large]: 'Too long. The limit is 16\u00a0KB.',
-  [Fault.rejected]: 'This text cannot be saved. Edit it and try again.',
-  old: 'Not sent for 7 days.',
-  full: 'Too many unsent messages. Wait, or delete some.',
+  [Fault.session_closed]: t('This conversation is closed. Reopen it to reply.'),
+  [Fault.no_such_session]: t('This conversation was deleted, or you do not have access to it.'),
+  [Fault.too_large]: t('Too long. The limit is 16\u00a0KB.'),
+  [Fault.rejected]: t('This text cannot be saved. Edit it and try again.'),
+  old: t('Not sent for 7 days.'),
+  full: t('Too many unsent messages. Wait, or delete some.'),
 };
 
 /**
@@ -144,7 +145,7 @@ export class Pane {
       ),
     );
     this.none = el('div.empty');
-    this.root = el('main.thread', { 'aria-label': 'Conversation' }, this.full, this.none);
+    this.root = el('main.thread', { 'aria-label': t('Conversation') }, this.full, this.none);
   }
 
   #makeView() {
@@ -233,7 +234,7 @@ export class Pane {
     if (!this.isExpecting) return false;
     if (this.composer.isEmpty) return false;
     this.#isStranded = true;
-    this.actions.notify(`${words} Your reply is kept for the next conversation.`);
+    this.actions.notify(`${words} ${t('Your reply is kept for the next conversation.')}`);
     return true;
   }
 
@@ -297,7 +298,7 @@ export class Pane {
     if (entry?.id) this.#on.outbox.remove(entry.id, entry);
     if (this.talk?.lost && (type === Event.error || type === Event.unsubscribed)) {
       this.#on.outbox.refuse(this.talk.lost, ({ session }) => session === this.id);
-      this.actions.notify('This conversation was deleted, or you do not have access to it.');
+      this.actions.notify(t('This conversation was deleted, or you do not have access to it.'));
     }
     this.#on.changed();
   }
@@ -311,8 +312,8 @@ export class Pane {
     this.#row = row ?? (detail?.id === this.id ? detail : this.#row);
     const status = talk?.status || row?.status;
     const assignee = talk?.ready ? talk.assignee : row?.assignee;
-    const name = this.isExpecting ? 'Next conversation'
-      : this.#row ? nameOf(this.#row) : 'Conversation';
+    const name = this.isExpecting ? t('Next conversation')
+      : this.#row ? nameOf(this.#row) : t('Conversation');
     this.#noteMove(status, assignee);
     this.head.render({
       name,
@@ -329,7 +330,7 @@ export class Pane {
     this.composer.root.hidden = status === 'closed';
     if (status === 'closed') this.composer.emoji.close();
     else if (this.#isFocusDue) this.answer();
-    this.log.setAttribute('aria-label', `Conversation with ${name}`);
+    this.log.setAttribute('aria-label', t('Conversation with {}', name));
     const items = this.#on.outbox.items.filter((item) => item.session === this.id);
     this.view.render(items, this.#row?.visitor?.name ?? '');
     const isSeen = document.visibilityState === 'visible';
@@ -461,11 +462,11 @@ export class Pane {
       if (item) this.composer.write(item.body, item.kind);
     };
     return [
-      el('span', { role: 'alert' }, CAUSES[failed] ?? 'Not sent.'),
+      el('span', { role: 'alert' }, CAUSES[failed] ?? t('Not sent.')),
       EDITABLE.includes(failed)
-        ? action('Edit', edit)
-        : action('Try again', () => outbox.retry({ id: key })),
-      action('Delete', () => outbox.remove(key)),
+        ? action(t('Edit'), edit)
+        : action(t('Try again'), () => outbox.retry({ id: key })),
+      action(t('Delete'), () => outbox.remove(key)),
     ];
   }
 }

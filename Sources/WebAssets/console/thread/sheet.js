@@ -3,6 +3,7 @@
 
 import { el } from '../../shared/dom.js';
 import { focusOn } from '../shell/element.js';
+import { t } from '../shell/language.js';
 
 export class Sheet {
   /**
@@ -76,5 +77,5 @@ export const buttons = (words, cancel) => el(
   'div.ways',
   {},
   el('button.button.primary', { type: 'submit' }, words),
-  el('button.button.quiet', { type: 'button', click: cancel }, 'Cancel', el('kbd', {}, 'Esc')),
+  el('button.button.quiet', { type: 'button', click: cancel }, t('Cancel'), el('kbd', {}, 'Esc')),
 );

@@ -2,6 +2,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { api } from '../shell/api.js';
+import { t } from '../shell/language.js';
 import { buttons } from './sheet.js';
 
 const SHOWN_MAX = 8;
@@ -14,14 +15,14 @@ const SHOWN_MAX = 8;
 export async function editTags(sheet, given, done) {
   const field = new TagField(given);
   sheet.open(
-    'Tags',
-    [...field.parts, buttons('Save tags', () => sheet.close())],
+    t('Tags'),
+    [...field.parts, buttons(t('Save tags'), () => sheet.close())],
     () => done(field.finish()),
   );
   field.draw();
   try {
     field.known = (await api.tags()).map(({ name }) => name);
-    if (sheet.is('Tags')) field.draw();
+    if (sheet.is(t('Tags'))) field.draw();
   } catch { /* without known tags, new ones can still be added */ }
 }
 
@@ -38,7 +39,7 @@ class TagField {
   #list = el('ul.choices', {
     id: 'known-tags',
     role: 'listbox',
-    'aria-label': 'Existing tags',
+    'aria-label': t('Existing tags'),
     hidden: true,
   });
   /** @type {HTMLInputElement} */
@@ -64,7 +65,7 @@ class TagField {
   get parts() {
     return [
       this.#chips,
-      el('label.label', { for: 'new-tag' }, 'Add a tag'),
+      el('label.label', { for: 'new-tag' }, t('Add a tag')),
       this.#input,
       this.#list,
     ];
@@ -120,7 +121,7 @@ class TagField {
       tag,
       el(
         'button.bare',
-        { type: 'button', 'aria-label': `Remove ${tag}`, click: remove },
+        { type: 'button', 'aria-label': t('Remove {}', tag), click: remove },
         icon('x', 'small'),
       ),
     );

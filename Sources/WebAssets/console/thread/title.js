@@ -2,6 +2,7 @@
 // the old one; so does leaving the field, unless the text was changed, which saves.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 
 const LENGTH_MAX = 200; // characters, as the gateway takes
 
@@ -16,8 +17,8 @@ export class Title {
     this.#save = save;
     this.#button = el('button.link.truncate', { type: 'button', dir: 'auto', click: () => this.edit() });
     this.#field = el('input.input', {
-      'aria-label': 'Title of the conversation',
-      placeholder: 'Title',
+      'aria-label': t('Title of the conversation'),
+      placeholder: t('Title'),
       dir: 'auto',
       maxlength: LENGTH_MAX,
       hidden: true,
@@ -34,8 +35,8 @@ export class Title {
   render(title, isKnown) {
     this.#title = title;
     this.root.hidden = !isKnown;
-    this.#button.textContent = title || 'Add a title';
-    this.#button.setAttribute('aria-label', title ? `Title: ${title}. Edit` : 'Add a title');
+    this.#button.textContent = title || t('Add a title');
+    this.#button.setAttribute('aria-label', title ? t('Title: {}. Edit', title) : t('Add a title'));
     this.#button.title = title;
     this.#button.classList.toggle('none', !title);
   }

@@ -4,6 +4,7 @@ import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { api, statusOf } from '../shell/api.js';
 import { find } from '../shell/element.js';
+import { t } from '../shell/language.js';
 import { buttons } from './sheet.js';
 
 /** @typedef {import('./sheet.js').Sheet} Sheet */
@@ -31,9 +32,9 @@ const reasonField = (words, hint) => [
  * @param {Member} member
  */
 function state(member) {
-  const open = member.load === undefined ? '' : `${member.load} open`;
-  if (member.online === false) return ['offline', open].filter(Boolean).join(', ');
-  if (member.available === false) return [open, 'unavailable'].filter(Boolean).join(', ');
+  const open = member.load === undefined ? '' : t('{} open', member.load);
+  if (member.online === false) return [t('offline'), open].filter(Boolean).join(', ');
+  if (member.available === false) return [open, t('unavailable')].filter(Boolean).join(', ');
   return open;
 }
 
@@ -70,18 +71,18 @@ const byLoad = (a, b) => Number(b.online ?? 0) - Number(a.online ?? 0)
  * @param {(to: Receiver, name: string, reason: string) => void} done
  */
 export async function transfer(sheet, { me, assignee, team: own, viewers }, done) {
-  const people = el('div.people', { role: 'radiogroup', 'aria-label': 'Transfer to' });
-  const queue = assignee ? [option({}, own ? `Queue of ${own.name}` : 'Queue',
-    own ? 'next available member' : 'next available operator')] : [];
-  if (own) queue.push(option({ to_team: null }, 'Queue of everyone', 'next available operator'));
-  const status = el('p.meta', { role: 'status' }, 'Loading the team…');
+  const people = el('div.people', { role: 'radiogroup', 'aria-label': t('Transfer to') });
+  const queue = assignee ? [option({}, own ? t('Queue of {}', own.name) : t('Queue'),
+    own ? t('next available member') : t('next available operator'))] : [];
+  if (own) queue.push(option({ to_team: null }, t('Queue of everyone'), t('next available operator')));
+  const status = el('p.meta', { role: 'status' }, t('Loading the team…'));
   people.append(...queue, status);
   sheet.open(
-    'Transfer to',
+    t('Transfer to'),
     [
       people,
-      ...reasonField('Reason', 'Your team sees it as a note. The visitor only sees who takes over.'),
-      buttons('Transfer', () => sheet.close()),
+      ...reasonField(t('Reason'), t('Your team sees it as a note. The visitor only sees who takes over.')),
+      buttons(t('Transfer'), () => sheet.close()),
     ],
     () => {
       const picked = find(people, 'input:checked', HTMLInputElement);
@@ -99,27 +100,27 @@ export async function transfer(sheet, { me, assignee, team: own, viewers }, done
     )).sort(byLoad);
   } catch (error) {
     status.textContent = statusOf(error) === 404
-      ? 'This server does not support the team list.'
-      : 'The team could not be loaded.';
+      ? t('This server does not support the team list.')
+      : t('The team could not be loaded.');
   }
-  if (!sheet.is('Transfer to') || !team || !teams) return;
+  if (!sheet.is(t('Transfer to')) || !team || !teams) return;
   people.replaceChildren(
     ...team.map((member) => option(
       { to: member.id },
-      member.id === me.id ? `${member.name} (you)` : member.name,
-      [state(member), viewers.has(member.id) && 'viewing'].filter(Boolean).join(', '),
+      member.id === me.id ? t('{} (you)', member.name) : member.name,
+      [state(member), viewers.has(member.id) && t('viewing')].filter(Boolean).join(', '),
       face({ kind: 'operator', ...member }, '.avatar-sm'),
     )),
     ...teams.map(({ id, name, available, waiting }) => option(
       { to_team: id },
       name,
-      [available ? '' : 'no one available', waiting ? `${waiting} waiting` : ''].filter(Boolean)
+      [available ? '' : t('no one available'), waiting ? t('{} waiting', waiting) : ''].filter(Boolean)
         .join(', '),
       icon('users', 'small'),
     )),
     ...queue,
   );
-  if (!people.firstChild) people.append(el('p.meta', {}, 'There is no one else on the team yet.'));
+  if (!people.firstChild) people.append(el('p.meta', {}, t('There is no one else on the team yet.')));
   const first = people.querySelector('input');
   if (first) { first.checked = true; first.focus(); }
 }
@@ -127,12 +128,12 @@ export async function transfer(sheet, { me, assignee, team: own, viewers }, done
 /**
  * @param {Sheet} sheet
  * @param {(reason: string) => void} done
- * @param {string=} what
+ * @param {string=} title
  */
-export function closing(sheet, done, what = 'this conversation') {
-  const end = buttons('Close conversation', () => sheet.close());
-  const fields = reasonField('Reason', 'Optional. Your team sees it as a note, the visitor does not.');
-  sheet.open(`Close ${what}`, [...fields, end], () => done(reason(sheet)));
+export function closing(sheet, done, title = t('Close this conversation')) {
+  const end = buttons(t('Close conversation'), () => sheet.close());
+  const fields = reasonField(t('Reason'), t('Optional. Your team sees it as a note, the visitor does not.'));
+  sheet.open(title, [...fields, end], () => done(reason(sheet)));
   sheet.root.querySelector('textarea')?.addEventListener('keydown', (event) => {
     // Enter alone begins a line: a reply that is typed here by mistake must not close anything
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;

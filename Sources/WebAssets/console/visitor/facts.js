@@ -1,6 +1,7 @@
 // The context of a visit (page, referrer, time zone, language, browser) in words.
 
 import { pathOf } from '../inbox/inbox.js';
+import { locale, t } from '../shell/language.js';
 
 /**
  * Names of browsers, where their user agent has another one.
@@ -17,11 +18,11 @@ const BROWSERS = { Edg: 'Edge', OPR: 'Opera', Version: 'Safari' };
 export function facts(context) {
   /** @type {Fact[]} */
   const known = [
-    ['Page', pathOf(context.page), textOf(context.title)],
-    ['Came from', source(context.referrer)],
-    ['Local time', zone(context.timezone)],
-    ['Language', language(context.locale)],
-    ['Browser', browser(context.user_agent)],
+    [t('Page'), pathOf(context.page), textOf(context.title)],
+    [t('Came from'), source(context.referrer)],
+    [t('Local time'), zone(context.timezone)],
+    [t('Language'), language(context.locale)],
+    [t('Browser'), browser(context.user_agent)],
   ];
   return known.filter(([, value]) => value);
 }
@@ -45,22 +46,23 @@ function zone(timeZone) {
   if (typeof timeZone !== 'string' || !timeZone) return '';
   try {
     const now = new Date();
-    const there = new Intl.DateTimeFormat(undefined, { timeStyle: 'short', timeZone });
+    const there = new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone });
     /** @param {string=} zoned */
     const wall = (zoned) => Date.parse(`${now.toLocaleString('sv', { timeZone: zoned })}Z`);
     const hours = Math.round((wall(timeZone) - wall(undefined)) / 900_000) / 4;
-    const count = `${Math.abs(hours)}\u00a0h`;
-    const apart = hours === 0 ? 'same as yours' : hours > 0 ? `${count} ahead` : `${count} behind`;
+    const count = t('{}\u00a0h', Math.abs(hours));
+    const apart = hours === 0 ? t('same as yours')
+      : hours > 0 ? t('{} ahead', count) : t('{} behind', count);
     return `${there.format(now)}, ${apart}`;
   } catch { return timeZone; }
 }
 
-/** @param {unknown} locale */
-function language(locale) {
-  if (typeof locale !== 'string' || !locale) return '';
+/** @param {unknown} tag */
+function language(tag) {
+  if (typeof tag !== 'string' || !tag) return '';
   try {
-    return new Intl.DisplayNames(undefined, { type: 'language' }).of(locale) ?? '';
-  } catch { return locale; }
+    return new Intl.DisplayNames(locale, { type: 'language' }).of(tag) ?? '';
+  } catch { return tag; }
 }
 
 /**

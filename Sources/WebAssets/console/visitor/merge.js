@@ -4,16 +4,18 @@
 import { el } from '../../shared/dom.js';
 import { api, reasonOf } from '../shell/api.js';
 import { focusOn } from '../shell/element.js';
+import { locale, pieces, t } from '../shell/language.js';
 import { generatedName } from './visitor-name.js';
 
 const WAIT = 200; // ms without a key, until the search is asked
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 
 /** @param {VisitorProfile} visitor */
 const nameOf = (visitor) => visitor.name || generatedName(visitor.id);
 
 /** @param {number} count */
-const conversations = (count) => (count === 1 ? '1 conversation' : `${count} conversations`);
+const conversations = (count) => (
+  count === 1 ? t('1 conversation') : t('{} conversations', count));
 
 /**
  * What tells a visitor from others of the same name.
@@ -23,7 +25,7 @@ const marks = ({ email, external_id: external, last_seen_at: seen, conversations
   email,
   external,
   conversations(count),
-  seen && `last here ${day.format(new Date(seen))}`,
+  seen && t('last here {}', day.format(new Date(seen))),
 ].filter(Boolean).join(', ');
 
 /** @param {unknown} value of an attribute */
@@ -48,7 +50,7 @@ export class MergeDialog {
     this.root = el(
       'dialog.pop.merge',
       {
-        'aria-label': 'Merge visitors',
+        'aria-label': t('Merge visitors'),
         close: () => {
           clearTimeout(this.#timer);
           this.#turn += 1;
@@ -56,7 +58,7 @@ export class MergeDialog {
           on.closed();
         },
       },
-      el('h3', {}, 'Merge visitors'),
+      el('h3', {}, t('Merge visitors')),
       this.#body,
       this.#status,
     );
@@ -71,7 +73,7 @@ export class MergeDialog {
   // MARK: the search
 
   #search() {
-    const list = el('ul.found', { 'aria-label': 'Visitors' });
+    const list = el('ul.found', { 'aria-label': t('Visitors') });
     const field = el('input.input', {
       type: 'text',
       id: 'merge-with',
@@ -86,10 +88,10 @@ export class MergeDialog {
     this.#turn += 1;
     this.#body.replaceChildren(
       el('label.label', { for: 'merge-with' },
-        `Who is the same person as ${this.#visitor.name}? Enter a name, an email address or an id.`),
+        t('Who is the same person as {}? Enter a name, an email address or an id.', this.#visitor.name)),
       field,
       list,
-      el('div.ways', {}, this.#button('Cancel', '.quiet', () => this.root.close())),
+      el('div.ways', {}, this.#button(t('Cancel'), '.quiet', () => this.root.close())),
     );
     this.#status.textContent = '';
     field.focus();
@@ -102,12 +104,12 @@ export class MergeDialog {
   async #ask(words, list) {
     const turn = ++this.#turn;
     list.replaceChildren();
-    this.#status.textContent = words && 'Searching…';
+    this.#status.textContent = words && t('Searching…');
     if (!words) return;
     try {
       const { visitors } = await api.findVisitors(words, this.#visitor.id);
       if (turn !== this.#turn) return;
-      this.#status.textContent = visitors.length ? '' : 'No other visitor found.';
+      this.#status.textContent = visitors.length ? '' : t('No other visitor found.');
       list.replaceChildren(...visitors.map((visitor) => el(
         'li',
         {},
@@ -120,7 +122,7 @@ export class MergeDialog {
       )));
     } catch (error) {
       if (turn !== this.#turn) return;
-      this.#status.textContent = reasonOf(error, 'The server is not responding. Try again.');
+      this.#status.textContent = reasonOf(error, t('The server is not responding. Try again.'));
     }
   }
 
@@ -129,7 +131,7 @@ export class MergeDialog {
   /** @param {string} other */
   async #preview(other) {
     const turn = ++this.#turn;
-    this.#status.textContent = 'Loading the preview…';
+    this.#status.textContent = t('Loading the preview…');
     try {
       const preview = await api.previewMerge(this.#visitor.id, other);
       if (turn !== this.#turn) return;
@@ -137,7 +139,7 @@ export class MergeDialog {
       this.#show(preview, other);
     } catch (error) {
       if (turn !== this.#turn) return;
-      this.#status.textContent = reasonOf(error, 'The server is not responding. Try again.');
+      this.#status.textContent = reasonOf(error, t('The server is not responding. Try again.'));
     }
   }
 
@@ -154,31 +156,30 @@ export class MergeDialog {
     const form = el(
       'form',
       { submit: (event) => { event.preventDefault(); void this.#confirm(form, id); } },
-      el('p', {}, 'The conversations, ratings and events of ', el('b', { dir: 'auto' }, nameOf(other)),
-        ` (${marks(other)}) go to `, el('b', { dir: 'auto' }, nameOf(visitor)),
-        ` (${marks(visitor)}).`),
+      el('p', {}, ...pieces('The conversations, ratings and events of {1} ({2}) go to {3} ({4}).',
+        el('b', { dir: 'auto' }, nameOf(other)), marks(other),
+        el('b', { dir: 'auto' }, nameOf(visitor)), marks(visitor))),
       el(
         'dl.facts',
         {},
-        ...this.#field('Name', 'name', visitor.name, other.name),
-        ...this.#field('Email', 'email', visitor.email ?? '', other.email ?? ''),
-        ...this.#row('Identity', visitor.is_identified ? 'Verified by your site'
-          : visitor.external_id ? 'Not verified' : 'None'),
-        ...this.#row('Conversations', conversations(visitor.conversations + other.conversations)),
+        ...this.#field(t('Name'), 'name', visitor.name, other.name),
+        ...this.#field(t('Email'), 'email', visitor.email ?? '', other.email ?? ''),
+        ...this.#row(t('Identity'), visitor.is_identified ? t('Verified by your site')
+          : visitor.external_id ? t('Not verified') : t('None')),
+        ...this.#row(t('Conversations'), conversations(visitor.conversations + other.conversations)),
         ...Object.entries(attributes).flatMap(([name, value]) => this.#row(name, text(value))),
-        ...isBlocked ? this.#row('Blocked', visitor.banned_at && other.banned_at ? 'Both are'
-          : 'Yes: one of them is, so both will be') : [],
+        ...isBlocked ? this.#row(t('Blocked'), visitor.banned_at && other.banned_at ? t('Both are')
+          : t('Yes: one of them is, so both will be')) : [],
       ),
-      lost.length > 0 && el('p.lost', {}, 'Not kept: ',
-        lost.map(([name, value]) => `${name} ${text(value)}`).join(', '), '.'),
-      el('p.meta', {}, 'Each browser continues its own conversations only. '
-        + 'Merged visitors cannot be separated.'),
+      lost.length > 0 && el('p.lost', {}, t('Not kept: {}.',
+        lost.map(([name, value]) => `${name} ${text(value)}`).join(', '))),
+      el('p.meta', {}, t('Each browser continues its own conversations only. Merged visitors cannot be separated.')),
       el(
         'div.ways',
         {},
-        el('button.button.primary', { type: 'submit' }, 'Merge'),
-        this.#button('Back', '', () => this.#search()),
-        this.#button('Cancel', '.quiet', () => this.root.close()),
+        el('button.button.primary', { type: 'submit' }, t('Merge')),
+        this.#button(t('Back'), '', () => this.#search()),
+        this.#button(t('Cancel'), '.quiet', () => this.root.close()),
       ),
     );
     this.#body.replaceChildren(form);
@@ -193,7 +194,7 @@ export class MergeDialog {
    * @param {string} others
    */
   #field(words, field, own, others) {
-    if (!own || !others || own === others) return this.#row(words, own || others || 'None');
+    if (!own || !others || own === others) return this.#row(words, own || others || t('None'));
     /** @param {string} value @param {boolean} isOthers */
     const choice = (value, isOthers) => el('label', {},
       el('input', {
@@ -221,14 +222,14 @@ export class MergeDialog {
     const take = ['name', 'email'].filter((field) => given.get(field) === 'other');
     const button = form.querySelector('button');
     if (button) button.disabled = true;
-    this.#status.textContent = 'Merging…';
+    this.#status.textContent = t('Merging…');
     try {
       await api.merge(this.#visitor.id, other, take);
       this.#done();
     } catch (error) {
       if (button) button.disabled = false;
       this.#status.textContent = reasonOf(error,
-        'The server is not responding. Merge once more: nothing is merged twice.');
+        t('The server is not responding. Merge once more: nothing is merged twice.'));
     }
   }
 

@@ -2,6 +2,7 @@
 // direction, and long words break.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 
 const MOST = 5;
 
@@ -13,7 +14,7 @@ export function stars(rating, quiet = false) {
   const full = Math.max(0, Math.min(MOST, Math.round(Number(rating)) || 0));
   return el(
     'span.stars',
-    quiet ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': `${full} of ${MOST} stars` },
+    quiet ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': t('{1} of {2} stars', full, MOST) },
     '★'.repeat(full),
     el('span', {}, '☆'.repeat(MOST - full)),
   );

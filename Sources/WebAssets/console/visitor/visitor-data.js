@@ -3,8 +3,20 @@
 
 import { el } from '../../shared/dom.js';
 import { api, exportAddress, reasonOf } from '../shell/api.js';
+import { t } from '../shell/language.js';
 
 /** @typedef {import('./visitor-panel.js').Visitor} Visitor */
+
+/**
+ * @param {string | undefined} name
+ * @param {number} count of conversations
+ */
+const question = (name, count) => [
+  name ? t('Erase all data of {}?', name) : t('Erase all data of this visitor?'),
+  count === 1
+    ? t('The texts and notes of one conversation, and of deleted ones, the comments of ratings, and the profile are erased for good. The visitor is disconnected.')
+    : t('The texts and notes of {} conversations, and of deleted ones, the comments of ratings, and the profile are erased for good. The visitor is disconnected.', count),
+].join(' ');
 
 export class VisitorData {
   #on;
@@ -30,23 +42,20 @@ export class VisitorData {
   /** @param {Visitor} visitor with the profile */
   section({ id, name, conversations: count = 0 }) {
     if (!id || !this.#on.mayErase()) return null;
-    const words = count === 1 ? 'one conversation' : `${count} conversations`;
     return el(
       'section.data',
       {},
-      el('h3', {}, 'Personal data'),
+      el('h3', {}, t('Personal data')),
       this.#trouble && el('p.ask', { role: 'alert' }, this.#trouble),
-      this.#isAsking && el('p.ask', { id: 'erasure' }, `Erase all data of ${name || 'this visitor'}? `
-        + `The texts and notes of ${words}, and of deleted ones, the comments of ratings, and the `
-        + 'profile are erased for good. The visitor is disconnected.'),
+      this.#isAsking && el('p.ask', { id: 'erasure' }, question(name, count)),
       el('div.ways', {}, ...this.#isAsking
         ? [
-          this.#button('Erase for good', '.danger', () => { void this.#erase(id); }),
-          this.#button('Cancel', '.quiet', () => this.#ask(false)),
+          this.#button(t('Erase for good'), '.danger', () => { void this.#erase(id); }),
+          this.#button(t('Cancel'), '.quiet', () => this.#ask(false)),
         ]
         : [
-          el('a.button', { href: exportAddress(id), download: `visitor-${id}.json` }, 'Download'),
-          this.#button('Erase…', '.quiet', () => this.#ask(true)),
+          el('a.button', { href: exportAddress(id), download: `visitor-${id}.json` }, t('Download')),
+          this.#button(t('Erase…'), '.quiet', () => this.#ask(true)),
         ]),
     );
   }
@@ -89,7 +98,7 @@ export class VisitorData {
     } catch (error) {
       // An erasure that was interrupted is repeated from the beginning.
       this.reset();
-      this.#trouble = reasonOf(error, 'The server is not responding. Erase once more.');
+      this.#trouble = reasonOf(error, t('The server is not responding. Erase once more.'));
       this.#on.changed();
     }
   }

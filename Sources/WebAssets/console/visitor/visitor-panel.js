@@ -5,6 +5,7 @@ import { el, icon } from '../../shared/dom.js';
 import { face, time } from '../../shared/thread.js';
 import { api, reasonOf, statusOf } from '../shell/api.js';
 import { focusOn } from '../shell/element.js';
+import { locale, t } from '../shell/language.js';
 import { rarePages } from '../shell/pages.js';
 import { facts } from './facts.js';
 import { faceOf, nameOf } from '../inbox/inbox.js';
@@ -15,14 +16,14 @@ import { VisitorData } from './visitor-data.js';
 const EARLIER = 6; // earlier conversations
 const ATTRIBUTES_MAX = 32;
 /** @type {Record<string, string>} */
-const STATUSES = { waiting: 'Waiting', active: 'Open', closed: 'Closed' };
+const STATUSES = { waiting: t('Waiting'), active: t('Open'), closed: t('Closed') };
 
 /** @type {Record<string, string>} */
 const FOLLOWS = {
-  follow: 'Followed', unfollow: 'Unfollowed', block: 'Blocked', unblock: 'Unblocked',
-  refollow: 'Came back',
+  follow: t('Followed'), unfollow: t('Unfollowed'), block: t('Blocked'), unblock: t('Unblocked'),
+  refollow: t('Came back'),
 };
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** @typedef {Partial<VisitorProfile>} Visitor a row has id and name only */
 
@@ -51,7 +52,7 @@ export class VisitorPanel {
   constructor(on) {
     this.#on = on;
     this.#data = new VisitorData({ ...on, erased: (visitor) => this.#erased(visitor) });
-    this.root = el('aside.visitor', { 'aria-label': 'Visitor', hidden: true, tabindex: -1 });
+    this.root = el('aside.visitor', { 'aria-label': t('Visitor'), hidden: true, tabindex: -1 });
   }
 
   /**
@@ -85,7 +86,7 @@ export class VisitorPanel {
       )).slice(0, EARLIER);
     } catch (error) {
       if (id !== this.#id) return;
-      this.#trouble = statusOf(error) === 404 ? '' : 'Some visitor details could not be loaded.';
+      this.#trouble = statusOf(error) === 404 ? '' : t('Some visitor details could not be loaded.');
     }
     this.#on.changed();
   }
@@ -134,8 +135,8 @@ export class VisitorPanel {
   #person(row, visitor) {
     const named = visitor.name && !visitor.name.startsWith('Visitor ');
     const trust = visitor.is_identified
-      ? el('span.verified', {}, icon('shield', 'small'), 'Identity verified by your site')
-      : el('span.meta', {}, named ? 'Name not verified' : 'No name given');
+      ? el('span.verified', {}, icon('shield', 'small'), t('Identity verified by your site'))
+      : el('span.meta', {}, named ? t('Name not verified') : t('No name given'));
     return el(
       'section',
       {},
@@ -147,7 +148,7 @@ export class VisitorPanel {
         trust,
         el(
           'button.icon-button.shut',
-          { type: 'button', 'aria-label': 'Close visitor details', click: this.#on.close },
+          { type: 'button', 'aria-label': t('Close visitor details'), click: this.#on.close },
           icon('x'),
         ),
       ),
@@ -156,14 +157,14 @@ export class VisitorPanel {
         {},
         el('a', { href: `mailto:${encodeURIComponent(visitor.email)}` }, visitor.email),
       ),
-      visitor.banned_at && el('p.blocked', {}, icon('lock', 'small'), 'Blocked: cannot send messages'),
+      visitor.banned_at && el('p.blocked', {}, icon('lock', 'small'), t('Blocked: cannot send messages')),
     );
   }
 
   /** @param {ConversationRow} row */
   #context(row) {
     const known = facts(row.context ?? {});
-    return known.length > 0 && el('section', {}, el('h3', {}, 'Visit'), list(known));
+    return known.length > 0 && el('section', {}, el('h3', {}, t('Visit')), list(known));
   }
 
   /** @param {Visitor} visitor */
@@ -172,7 +173,7 @@ export class VisitorPanel {
     return given.length > 0 && el(
       'section',
       {},
-      el('h3', {}, 'From your site'),
+      el('h3', {}, t('From your site')),
       list(given.map(([name, value]) => [name, String(value)])),
     );
   }
@@ -184,7 +185,7 @@ export class VisitorPanel {
     return el(
       'section',
       {},
-      el('h3', {}, 'Tags'),
+      el('h3', {}, t('Tags')),
       el(
         'div.tags',
         {},
@@ -193,7 +194,7 @@ export class VisitorPanel {
           'button.chip.add',
           { type: 'button', 'data-key': 'tag', click: this.#on.tags },
           icon('plus', 'small'),
-          'Tag',
+          t('Tag'),
         ),
       ),
     );
@@ -207,12 +208,12 @@ export class VisitorPanel {
     return el(
       'section',
       {},
-      el('h3', {}, 'Conversation'),
+      el('h3', {}, t('Conversation')),
       list([
-        ['Started', `${dayOf(row.created_at, 'long')}, ${time(row.created_at)}`],
-        ['Status', STATUSES[row.status] ?? row.status],
-        ['Operator', row.assignee?.name ?? 'Unassigned'],
-        ['Entries', String(head || row.last_seq)],
+        [t('Started'), `${dayOf(row.created_at, 'long')}, ${time(row.created_at)}`],
+        [t('Status'), STATUSES[row.status] ?? row.status],
+        [t('Operator'), row.assignee?.name ?? t('Unassigned')],
+        [t('Entries'), String(head || row.last_seq)],
       ]),
     );
   }
@@ -224,7 +225,7 @@ export class VisitorPanel {
     return el(
       'section',
       {},
-      el('h3', {}, 'Earlier conversations', el('span', {}, String(all))),
+      el('h3', {}, t('Earlier conversations'), el('span', {}, String(all))),
       el(
         'ol.past',
         {},
@@ -234,7 +235,7 @@ export class VisitorPanel {
           el(
             'a.truncate',
             { href: `#${row.id}`, dir: 'auto' },
-            row.title || row.last_message?.preview || 'No messages',
+            row.title || row.last_message?.preview || t('No messages'),
           ),
           !!row.rating && stars(row.rating),
           el(
@@ -243,7 +244,7 @@ export class VisitorPanel {
             [
               dayOf(row.created_at),
               row.assignee?.name,
-              row.status !== 'closed' && 'open',
+              row.status !== 'closed' && t('open'),
             ].filter(Boolean).join(', '),
           ),
         )),
@@ -256,7 +257,7 @@ export class VisitorPanel {
     return el(
       'section',
       {},
-      el('h3', {}, 'Contact'),
+      el('h3', {}, t('Contact')),
       el('ol.follows', {}, ...this.follows.map(({ event, channel, created_at: at }) => el(
         'li',
         {},
@@ -275,7 +276,7 @@ export class VisitorPanel {
     const open = async () => {
       let MergeDialog;
       try { ({ MergeDialog } = await rarePages()); } catch {
-        this.#trouble = 'The server is not responding. Try again.';
+        this.#trouble = t('The server is not responding. Try again.');
         this.#on.changed();
         return;
       }
@@ -287,7 +288,7 @@ export class VisitorPanel {
     };
     return el('section', {}, el('button.button.quiet',
       { type: 'button', 'data-key': 'merge', 'aria-haspopup': 'dialog', click: () => void open() },
-      'Merge with…'));
+      t('Merge with…')));
   }
 
   /** The visitor of the conversation has more conversations now, perhaps another id and name. */
@@ -304,22 +305,23 @@ export class VisitorPanel {
   #block(visitor) {
     const { id } = visitor;
     if (!id || !('banned_at' in visitor)) return null;
-    const name = visitor.name || 'this visitor';
     if (visitor.banned_at) {
-      return el('section', {}, this.#button('Unblock', '', () => this.#ban(id, false)));
+      return el('section', {}, this.#button(t('Unblock'), '', () => this.#ban(id, false)));
     }
     if (!this.#isAsking) {
-      return el('section', {}, this.#button('Block visitor', '.quiet', () => this.#ask(true)));
+      return el('section', {}, this.#button(t('Block visitor'), '.quiet', () => this.#ask(true)));
     }
     return el(
       'section',
       {},
-      el('p.ask', {}, `Block ${name}? They can no longer send messages, and do not see why.`),
+      el('p.ask', {}, visitor.name
+        ? t('Block {}? They can no longer send messages, and do not see why.', visitor.name)
+        : t('Block this visitor? They can no longer send messages, and do not see why.')),
       el(
         'div.ways',
         {},
-        this.#button('Block', '.danger', () => this.#ban(id, true)),
-        this.#button('Cancel', '.quiet', () => this.#ask(false)),
+        this.#button(t('Block'), '.danger', () => this.#ban(id, true)),
+        this.#button(t('Cancel'), '.quiet', () => this.#ask(false)),
       ),
     );
   }
@@ -331,7 +333,7 @@ export class VisitorPanel {
     this.detail = { ...detail, visitor: null };
     this.earlier = [];
     this.follows = [];
-    this.#trouble = 'The personal data are erased.';
+    this.#trouble = t('The personal data are erased.');
     this.#on.changed();
   }
 
@@ -362,7 +364,7 @@ export class VisitorPanel {
       const banned_at = yes ? new Date().toISOString() : null;
       this.detail = { ...detail, visitor: { ...detail.visitor, banned_at } };
     } catch (error) {
-      this.#trouble = reasonOf(error, 'The server is not responding. Nothing was changed.');
+      this.#trouble = reasonOf(error, t('The server is not responding. Nothing was changed.'));
     }
     this.#on.changed();
   }

@@ -4,6 +4,7 @@ import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { dayOf } from '../inbox/row.js';
 import { statusOf } from '../shell/api.js';
+import { locale, pieces, t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { facts } from '../visitor/facts.js';
 import { stars } from '../visitor/stars.js';
@@ -11,7 +12,7 @@ import { nameOf, pathOf, regionOf, since, sourceOf, span, visitOf } from './word
 
 const BODY_MAX = 2000; // characters
 const EARLIER = 5;
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 
 export class VisitorDetail {
   #context;
@@ -23,16 +24,15 @@ export class VisitorDetail {
   #past = el('section');
   #trouble = el('p.error', { role: 'alert', hidden: true });
   #text = el('textarea.input', { rows: 3, maxlength: BODY_MAX, dir: 'auto',
-    'aria-label': 'First message', placeholder: 'Can I help you?' });
+    'aria-label': t('First message'), placeholder: t('Can I help you?') });
   #send = el('button.button.primary', { type: 'submit' }, icon('chat', 'small'),
-    'Start a conversation');
-  #hint = el('p.hint', {}, 'It appears beside the chat button with the page’s next heartbeat, '
-    + 'within 10 seconds on a quiet site and 3 minutes on a busy one.');
+    t('Start a conversation'));
+  #hint = el('p.hint', {}, t('It appears beside the chat button with the page’s next heartbeat, within 10 seconds on a quiet site and 3 minutes on a busy one.'));
   #form;
   #face = el('span.vis-face');
   #name = el('h2', { tabindex: -1, dir: 'auto' });
   #now = el('p.meta', { dir: 'auto' });
-  #open = el('a.button.primary', { hidden: true }, icon('chat', 'small'), 'Open the conversation');
+  #open = el('a.button.primary', { hidden: true }, icon('chat', 'small'), t('Open the conversation'));
 
   /**
    * @param {import('../shell/pages.js').PageContext} context
@@ -45,11 +45,11 @@ export class VisitorDetail {
     this.#form = el('form.vis-start', { submit: (event) => { event.preventDefault(); this.#start(); } },
       this.#text, this.#trouble,
       this.#hint, this.#send);
-    this.root = el('aside.vis-detail', { 'aria-label': 'Visitor', hidden: true },
+    this.root = el('aside.vis-detail', { 'aria-label': t('Visitor'), hidden: true },
       el('header', {},
         this.#face,
         el('div', {}, this.#name, this.#now),
-        el('a.icon-button', { href: '#/visitors', 'aria-label': 'Close' }, icon('x'))),
+        el('a.icon-button', { href: '#/visitors', 'aria-label': t('Close|a panel') }, icon('x'))),
       el('div.vis-act', {}, this.#open, this.#form), this.#place);
   }
 
@@ -88,7 +88,7 @@ export class VisitorDetail {
       return;
     }
     if (!this.#sign) return; // has left, or is not read yet
-    if (isWhole) this.#gone('This visitor has left the site.'); else this.#read();
+    if (isWhole) this.#gone(t('This visitor has left the site.')); else this.#read();
   }
 
   /** @param {string} words */
@@ -117,26 +117,27 @@ export class VisitorDetail {
     const name = nameOf(one);
     this.#face.replaceChildren(face({ kind: 'visitor', id: one.id, name }, '.avatar-lg'));
     this.#name.textContent = name;
-    this.#now.replaceChildren('On ', el('span', { dir: 'ltr' }, one.path), ' for ', this.#since(at));
+    this.#now.replaceChildren(...pieces('On {1} for {2}',
+      el('span', { dir: 'ltr' }, one.path), this.#since(at)));
     this.#open.hidden = !session;
     this.#open.href = `#${session}`;
     this.#taken(one);
     const hidden = one.pages - trail.length;
     /** @type {[string, string][]} */
     const pairs = [
-      ['Came from', sourceOf(one)], ['Visit', visitOf(one)], ['Country', regionOf(one.country)],
+      [t('Came from'), sourceOf(one)], [t('Visit'), visitOf(one)], [t('Country'), regionOf(one.country)],
       ...facts({ locale: one.language, user_agent: one.user_agent }).map(
         ([title, value]) => /** @type {[string, string]} */ ([title, value])),
     ];
     this.#place.replaceChildren(
       el('section', {},
-        el('h3', {}, 'Pages, the newest first', el('span.num', {}, `${one.pages} in `,
-          this.#since(one.began_at))),
+        el('h3', {}, t('Pages, the newest first'), el('span.num', {},
+          ...pieces('{1} in {2}', `${one.pages}`, this.#since(one.began_at)))),
         el('ol.vis-trail', {}, ...trail.map((step, number) => (
           this.#step(step, trail[number + 1]?.at)
-        )).reverse(), hidden > 0 && el('li.meta', {}, `${hidden} earlier`))),
+        )).reverse(), hidden > 0 && el('li.meta', {}, t('{} earlier', hidden)))),
       el('section', {},
-        el('h3', {}, 'About this visitor'),
+        el('h3', {}, t('About this visitor')),
         el('dl.facts', {}, ...pairs.filter(([, value]) => value).flatMap(
           ([title, value]) => [el('dt', {}, title), el('dd', { dir: 'auto' }, value)]))),
       this.#past,
@@ -154,7 +155,8 @@ export class VisitorDetail {
     this.#text.readOnly = this.#send.hidden = this.#hint.hidden = !!session;
     if (!session || !isDraft) return;
     this.#trouble.hidden = false;
-    this.#trouble.textContent = `${name || 'Somebody'} was first. Your message was not sent.`;
+    this.#trouble.textContent = t('{} was first. Your message was not sent.',
+      name || t('Somebody'));
   }
 
   /**
@@ -167,8 +169,8 @@ export class VisitorDetail {
       el('span', {}, el('b', { dir: 'auto' }, title || pathOf(page)),
         el('span.meta', { dir: 'ltr' }, pathOf(page))),
       el('span.vis-when.num', {}, el('time', { datetime: at }, clock.format(new Date(at))),
-        el('span.meta', {}, until ? span(Date.parse(until) - Date.parse(at)) : this.#since(at),
-          !until && ' so far')));
+        el('span.meta', {}, ...until
+          ? [span(Date.parse(until) - Date.parse(at))] : pieces('{} so far', this.#since(at)))));
   }
 
   /**
@@ -193,10 +195,10 @@ export class VisitorDetail {
       });
       const earlier = all.filter((row) => row.id !== open).slice(0, EARLIER);
       if (id !== this.#id) return;
-      this.#past.replaceChildren(...earlier.length ? [el('h3', {}, 'Earlier conversations'),
+      this.#past.replaceChildren(...earlier.length ? [el('h3', {}, t('Earlier conversations')),
         el('ol.past', {}, ...earlier.map((row) => el('li', {},
           el('a.truncate', { href: `#${row.id}`, dir: 'auto' },
-            row.title || row.last_message?.preview || 'No messages'),
+            row.title || row.last_message?.preview || t('No messages')),
           !!row.rating && stars(row.rating),
           el('span.meta', {}, [dayOf(row.created_at), row.assignee?.name].filter(Boolean).join(', '))
         )))] : []);

@@ -2,19 +2,21 @@
 // value leaves, as the gateway counts them.
 
 import { el, icon } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 import { regionOf } from './words.js';
 
 /** @typedef {Record<string, string>} Narrowed the query, without the values of all */
 /** @typedef {{value: string, count: number}} Counted */
 
 /** @type {[value: string, words: string][]} */
-const STATES = [['', 'Everyone'], ['waiting', 'Waiting'], ['chatting', 'In a conversation'],
-  ['browsing', 'Browsing'], ['away', 'Away']];
+const STATES = [['', t('Everyone')], ['waiting', t('Waiting')], ['chatting', t('In a conversation')],
+  ['browsing', t('Browsing')], ['away', t('Away')]];
 /** @type {[value: string, words: string][]} */
-const TIMES = [['60', '1 min or longer'], ['300', '5 min or longer'], ['900', '15 min or longer']];
+const TIMES = [['60', t('{} min or longer', 1)], ['300', t('{} min or longer', 5)],
+  ['900', t('{} min or longer', 15)]];
 /** @type {[value: string, words: string][]} */
-const SORTS = [['waiting', 'Waiting first'], ['newest', 'Newest first'],
-  ['page', 'Longest on page first'], ['pages', 'Most pages first']];
+const SORTS = [['waiting', t('Waiting first')], ['newest', t('Newest first')],
+  ['page', t('Longest on page first')], ['pages', t('Most pages first')]];
 
 /**
  * A filter: its name in the query, its words, those of all values, the member of the counts, and
@@ -23,11 +25,11 @@ const SORTS = [['waiting', 'Waiting first'], ['newest', 'Newest first'],
  *   words: (value: string) => string][]}
  */
 const FILTERS = [
-  ['path', 'Page', 'any', 'paths', (value) => value || 'Unknown'],
-  ['source', 'Came from', 'anywhere', 'sources', (value) => value || 'Direct'],
-  ['country', 'Country', 'any', 'countries', (value) => value ? regionOf(value) : 'Unknown'],
-  ['visit', 'Visit', 'any', 'visits', (value) => value === 'new' ? 'New' : 'Returning'],
-  ['seconds_min', 'On site', 'any time', '', (value) => (
+  ['path', t('Page'), t('any|page'), 'paths', (value) => value || t('Unknown')],
+  ['source', t('Came from'), t('anywhere'), 'sources', (value) => value || t('Direct')],
+  ['country', t('Country'), t('any|country'), 'countries', (value) => value ? regionOf(value) : t('Unknown')],
+  ['visit', t('Visit'), t('any|visit'), 'visits', (value) => value === 'new' ? t('New') : t('Returning')],
+  ['seconds_min', t('On site'), t('any time'), '', (value) => (
     TIMES.find(([seconds]) => seconds === value)?.[1] ?? value
   )],
 ];
@@ -46,7 +48,7 @@ export class Narrowing {
   #sort = el('select', { change: () => this.#apply() },
     ...SORTS.map(([value, words]) => el('option', { value }, words)));
   #clear = el('button.link', { type: 'button', hidden: true, click: () => this.clear() },
-    'Clear filters');
+    t('Clear filters'));
 
   /** @param {() => void} changed */
   constructor(changed) {
@@ -57,9 +59,9 @@ export class Narrowing {
       this.#picks.set(name, pick);
       return chip(title, pick);
     });
-    this.tabs = el('div.tabs.vis-tabs', { role: 'group', 'aria-label': 'State' }, ...this.#tabs);
-    this.filters = el('div.vis-filters', { role: 'group', 'aria-label': 'Filters' }, ...chips,
-      this.#clear, el('span.grow'), chip('Order', this.#sort));
+    this.tabs = el('div.tabs.vis-tabs', { role: 'group', 'aria-label': t('State') }, ...this.#tabs);
+    this.filters = el('div.vis-filters', { role: 'group', 'aria-label': t('Filters') }, ...chips,
+      this.#clear, el('span.grow'), chip(t('Order'), this.#sort));
     this.#mark();
   }
 
@@ -106,7 +108,7 @@ export class Narrowing {
     const all = counts.states.reduce((sum, { count }) => sum + count, 0);
     STATES.forEach(([value, words], at) => {
       const count = value ? states.get(value) ?? 0 : all;
-      this.#tabs[at].replaceChildren(words, ' ', el('span', {}, count.toLocaleString()));
+      this.#tabs[at].replaceChildren(words, ' ', el('span', {}, count.toLocaleString(locale)));
     });
     for (const [name, , every, member, wordsOf] of FILTERS) {
       const pick = this.#picks.get(name);
@@ -134,7 +136,7 @@ export class Narrowing {
     pick.dataset.sign = sign;
     pick.replaceChildren(el('option', { value: ALL }, all), ...options.map(({ value, count }) => (
       el('option', { value }, count < 0 ? wordsOf(value)
-        : `${wordsOf(value)} (${count.toLocaleString()})`)
+        : `${wordsOf(value)} (${count.toLocaleString(locale)})`)
     )));
     pick.value = chosen;
   }

@@ -5,6 +5,7 @@ import { el, icon, reconcile } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { focusOn, targetOf } from '../shell/element.js';
 import { statusOf } from '../shell/api.js';
+import { locale, pieces, t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { VisitorDetail } from './detail.js';
 import { Narrowing } from './narrowing.js';
@@ -30,12 +31,12 @@ class VisitorsPage {
   #context;
   #count = el('b.num', {}, '0');
   #search = el('input.input', { type: 'search', maxlength: 100,
-    placeholder: 'Find a visitor or a page', 'aria-label': 'Find a visitor or a page' });
+    placeholder: t('Find a visitor or a page'), 'aria-label': t('Find a visitor or a page') });
   #list = /** @type {import('../../shared/dom.js').Drawing} */ (el('ul.vis-rows', {
-    'aria-label': 'Visitors on the site' }));
+    'aria-label': t('Visitors on the site') }));
   /** For the eye: each row says the same in words. */
   #head = el('div.vis-head', { 'aria-hidden': 'true', hidden: true },
-    ...['Visitor', 'Is looking at', 'State', 'On page', 'Pages', 'Came from', 'Visit'].map(
+    ...[t('Visitor'), t('Is looking at'), t('State'), t('On page'), t('Pages'), t('Came from'), t('Visit')].map(
       (words, at) => el(`span.vis-c${at}`, {}, words)));
   #empty = el('div.empty', { hidden: true });
   #trouble = el('p.trouble-line', { role: 'alert', hidden: true });
@@ -69,21 +70,21 @@ class VisitorsPage {
     };
     this.#list.addEventListener('keydown', (event) => this.#step(event));
     this.root = el('div.vis', {},
-      el('main.vis-main', { 'aria-label': 'Visitors' },
+      el('main.vis-main', { 'aria-label': t('Visitors') },
         el('header.vis-bar', {},
-          el('h1', { tabindex: -1 }, 'Visitors'),
-          el('span.vis-count', { role: 'status' }, el('span.dot'), this.#count,
-            ' on your site now'),
+          el('h1', { tabindex: -1 }, t('Visitors')),
+          el('span.vis-count', { role: 'status' }, el('span.dot'),
+            ...pieces('{} on your site now', this.#count)),
           el('span.grow'),
           this.#search,
-          el('a.button', { href: '#/settings/proactive', 'aria-label': 'Proactive messages' },
-            icon('bolt', 'small'), el('span.word', {}, 'Proactive messages'))),
+          el('a.button', { href: '#/settings/proactive', 'aria-label': t('Proactive messages') },
+            icon('bolt', 'small'), el('span.word', {}, t('Proactive messages')))),
         this.#narrowing.tabs,
         this.#narrowing.filters,
         this.#trouble,
         el('div.vis-scroll', {}, this.#head, this.#list, this.#more, this.#empty),
         el('footer.vis-foot', {}, el('span.dot'), this.#heard, el('span.grow'),
-          el('span.meta', {}, 'Rows keep their places while you point at them.'))),
+          el('span.meta', {}, t('Rows keep their places while you point at them.')))),
       this.#detail.root);
     this.root.addEventListener('keydown', (event) => {
       // in the search it empties the field
@@ -146,7 +147,7 @@ class VisitorsPage {
     const known = this.#known;
     if (!known) return;
     const { visitors: all, total, on_site: count, enabled, is_full: isFull } = known;
-    this.#count.textContent = count.toLocaleString();
+    this.#count.textContent = count.toLocaleString(locale);
     this.#narrowing.draw(known);
     this.#narrowing.tabs.hidden = this.#narrowing.filters.hidden = !enabled;
     const me = this.#context.session().operator.id;
@@ -155,10 +156,9 @@ class VisitorsPage {
     })), (one) => row(one));
     this.#more.hidden = total <= all.length && !isFull;
     this.#more.textContent = [
-      total > all.length && `The first ${all.length} of ${total.toLocaleString()}. Narrow the list `
-        + 'to find others.',
-      isFull && 'The site has more visitors than a gateway keeps. The ones missing were heard of '
-        + 'the longest ago.',
+      total > all.length && t('The first {1} of {2}. Narrow the list to find others.',
+        all.length, total.toLocaleString(locale)),
+      isFull && t('The site has more visitors than a gateway keeps. The ones missing were heard of the longest ago.'),
     ].filter(Boolean).join(' ');
     this.#empty.hidden = all.length > 0;
     this.#head.hidden = !all.length;
@@ -185,19 +185,19 @@ class VisitorsPage {
   /** @param {PresentVisitors} known */
   #nobody({ enabled, on_site: count }) {
     if (!enabled) {
-      return [icon('globe'), el('b', {}, 'You do not see who is on your site yet'),
-        el('p', {}, 'Turn it on, and add data-watch to the snippet. Visitors then appear here within seconds.'),
-        el('a.button.primary', { href: '#/settings/visitors' }, 'Set up')];
+      return [icon('globe'), el('b', {}, t('You do not see who is on your site yet')),
+        el('p', {}, t('Turn it on, and add data-watch to the snippet. Visitors then appear here within seconds.')),
+        el('a.button.primary', { href: '#/settings/visitors' }, t('Set up'))];
     }
     if (count) {
-      return [icon('search'), el('b', {}, 'Nobody matches'),
-        el('p', {}, 'Change the state, the filters or the search.'),
+      return [icon('search'), el('b', {}, t('Nobody matches')),
+        el('p', {}, t('Change the state, the filters or the search.')),
         ...this.#narrowing.isNarrow ? [el('button.button', { type: 'button',
-          click: () => this.#narrowing.clear() }, 'Show everyone')] : []];
+          click: () => this.#narrowing.clear() }, t('Show everyone'))] : []];
     }
-    return [icon('globe'), el('b', {}, 'Nobody is on your site now'),
-      el('p', {}, 'Visitors appear here as soon as they open a page whose snippet has data-watch.'),
-      el('a.button', { href: '#/settings/visitors' }, 'Get the snippet')];
+    return [icon('globe'), el('b', {}, t('Nobody is on your site now')),
+      el('p', {}, t('Visitors appear here as soon as they open a page whose snippet has data-watch.')),
+      el('a.button', { href: '#/settings/visitors' }, t('Get the snippet'))];
   }
 
   /** Renews the times, which are in no model: a row changes only with its visitor. */
@@ -213,7 +213,8 @@ class VisitorsPage {
       if (wait && wait.getAttribute('data-level') !== level) wait.setAttribute('data-level', level);
     }
     if (this.#readAt) {
-      this.#heard.textContent = `Read ${Math.round((Date.now() - this.#readAt) / SECOND)} s ago`;
+      this.#heard.textContent = t('Read {} s ago',
+        Math.round((Date.now() - this.#readAt) / SECOND));
     }
   }
 
@@ -249,10 +250,10 @@ function row(one) {
     stateOf(one),
     el('span.vis-time.num', {},
       el('span', {}, el('time', { 'data-since': one.page_at }),
-        el('span.unit', {}, ' on page')),
-      el('span.meta', {}, el('time', { 'data-since': one.began_at }), ' on site')),
+        el('span.unit', {}, ` ${t('on page')}`)),
+      el('span.meta', {}, el('time', { 'data-since': one.began_at }), ` ${t('on site')}`)),
     el('span.vis-pages.num', {}, `${one.pages}`,
-      el('span.unit', {}, one.pages === 1 ? ' page' : ' pages')),
+      el('span.unit', {}, ` ${one.pages === 1 ? t('page') : t('pages')}`)),
     el('span.vis-source', { dir: 'auto' }, sourceOf(one)),
     el('span.vis-visit', {}, visitOf(one)),
   ));
@@ -263,14 +264,14 @@ function stateOf(one) {
   const { state, session, status, operator_id: id, operator_name: name, waits_since: at } = one;
   if (status === 'waiting') {
     return el('span.vis-state', { 'data-state': 'waiting' },
-      el('span.wait', {}, icon('clock'), 'Waits ', at && el('time', { 'data-since': at })));
+      el('span.wait', {}, icon('clock'), `${t('Waits')} `, at && el('time', { 'data-since': at })));
   }
   if (session) {
     return el('span.vis-state', { 'data-state': 'chatting' },
       id ? face({ kind: 'operator', id, name }, '.avatar-sm') : el('span.dot'),
-      el('span.truncate', {}, el('span.sr-only', {}, 'In a conversation with '),
-        one.isMine ? 'You' : name || 'a bot'));
+      el('span.truncate', {}, el('span.sr-only', {}, `${t('In a conversation with')} `),
+        one.isMine ? t('You') : name || t('a bot')));
   }
   return el('span.vis-state', { 'data-state': state }, el('span.dot'),
-    state === 'here' ? 'Browsing' : 'Away');
+    state === 'here' ? t('Browsing') : t('Away'));
 }

@@ -1,5 +1,6 @@
 // A visitor of this moment in words.
 
+import { locale, t } from '../shell/language.js';
 import { generatedName } from '../visitor/visitor-name.js';
 
 /** @param {PresentVisitor} one */
@@ -17,19 +18,25 @@ export function pathOf(address) {
 }
 
 /** @param {PresentVisitor} one */
-export const sourceOf = ({ source }) => source || 'Direct';
+export const sourceOf = ({ source }) => source || t('Direct');
 
+/** The visit of a number, by the ordinals of English: other languages have one text for all. */
 const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
-/** @type {Record<string, string>} */
-const ENDINGS = { one: 'st', two: 'nd', few: 'rd', other: 'th' };
+/** @type {Record<string, (visits: number) => string>} */
+const VISITS = {
+  one: (visits) => t('{}st visit', visits),
+  two: (visits) => t('{}nd visit', visits),
+  few: (visits) => t('{}rd visit', visits),
+  other: (visits) => t('{}th visit', visits),
+};
 
 /** @param {PresentVisitor} one */
 export const visitOf = ({ visits }) => (
-  visits > 1 ? `${visits}${ENDINGS[ordinals.select(visits)]} visit` : 'New'
+  visits > 1 ? VISITS[ordinals.select(visits)](visits) : t('New')
 );
 
 /** @param {number} count */
-export const pagesOf = (count) => count === 1 ? '1 page' : `${count} pages`;
+export const pagesOf = (count) => count === 1 ? t('1 page') : t('{} pages', count);
 
 /**
  * The country of a code.
@@ -38,7 +45,7 @@ export const pagesOf = (count) => count === 1 ? '1 page' : `${count} pages`;
 export function regionOf(code) {
   if (!code) return '';
   try {
-    return new Intl.DisplayNames(undefined, { type: 'region' }).of(code) ?? code;
+    return new Intl.DisplayNames(locale, { type: 'region' }).of(code) ?? code;
   } catch { return code; }
 }
 
