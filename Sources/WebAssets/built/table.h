@@ -154,123 +154,183 @@ static const unsigned char brotli_16[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_17[] = {
-#embed "preview-0ea8eafd7b.css"
+#embed "console-work-ar-5fcf7fdacb.js"
 };
 static const unsigned char gzip_17[] = {
-#embed "preview-0ea8eafd7b.css.gz"
+#embed "console-work-ar-5fcf7fdacb.js.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "preview-0ea8eafd7b.css.br"
+#embed "console-work-ar-5fcf7fdacb.js.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-59772f8532.css"
+#embed "console-work-de-71ca97a81c.js"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-59772f8532.css.gz"
+#embed "console-work-de-71ca97a81c.js.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-59772f8532.css.br"
+#embed "console-work-de-71ca97a81c.js.br"
 };
 static const unsigned char plain_19[] = {
-#embed "icon-192-799c892582.png"
+#embed "console-work-es-94d3546d86.js"
+};
+static const unsigned char gzip_19[] = {
+#embed "console-work-es-94d3546d86.js.gz"
+};
+static const unsigned char brotli_19[] = {
+#embed "console-work-es-94d3546d86.js.br"
 };
 static const unsigned char plain_20[] = {
-#embed "icon-512-c25581b192.png"
+#embed "console-work-ja-2436e50eed.js"
+};
+static const unsigned char gzip_20[] = {
+#embed "console-work-ja-2436e50eed.js.gz"
+};
+static const unsigned char brotli_20[] = {
+#embed "console-work-ja-2436e50eed.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "icon-maskable-db59bac642.png"
+#embed "console-work-th-85e60d8c67.js"
+};
+static const unsigned char gzip_21[] = {
+#embed "console-work-th-85e60d8c67.js.gz"
+};
+static const unsigned char brotli_21[] = {
+#embed "console-work-th-85e60d8c67.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console.webmanifest"
-};
-static const unsigned char gzip_22[] = {
-#embed "console.webmanifest.gz"
-};
-static const unsigned char brotli_22[] = {
-#embed "console.webmanifest.br"
+#embed "console-settings-ar-ffb8ae68fd.js"
 };
 static const unsigned char plain_23[] = {
-#embed "console-worker.js"
-};
-static const unsigned char gzip_23[] = {
-#embed "console-worker.js.gz"
-};
-static const unsigned char brotli_23[] = {
-#embed "console-worker.js.br"
+#embed "console-settings-de-ffb8ae68fd.js"
 };
 static const unsigned char plain_24[] = {
-#embed "console-pages-35e7a999e0.js"
-};
-static const unsigned char gzip_24[] = {
-#embed "console-pages-35e7a999e0.js.gz"
-};
-static const unsigned char brotli_24[] = {
-#embed "console-pages-35e7a999e0.js.br"
+#embed "console-settings-es-ffb8ae68fd.js"
 };
 static const unsigned char plain_25[] = {
-#embed "console-4418c4cd96.js"
-};
-static const unsigned char gzip_25[] = {
-#embed "console-4418c4cd96.js.gz"
-};
-static const unsigned char brotli_25[] = {
-#embed "console-4418c4cd96.js.br"
+#embed "console-settings-ja-ffb8ae68fd.js"
 };
 static const unsigned char plain_26[] = {
-#embed "console.html"
+#embed "console-settings-th-ffb8ae68fd.js"
 };
 static const unsigned char plain_27[] = {
-#embed "setup-00933009af.css"
+#embed "preview-0ea8eafd7b.css"
 };
 static const unsigned char gzip_27[] = {
-#embed "setup-00933009af.css.gz"
+#embed "preview-0ea8eafd7b.css.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "setup-00933009af.css.br"
+#embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_28[] = {
-#embed "setup-4829e29a3d.js"
+#embed "console-70b58f1c34.css"
 };
 static const unsigned char gzip_28[] = {
-#embed "setup-4829e29a3d.js.gz"
+#embed "console-70b58f1c34.css.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "setup-4829e29a3d.js.br"
+#embed "console-70b58f1c34.css.br"
 };
 static const unsigned char plain_29[] = {
-#embed "setup.html"
+#embed "icon-192-799c892582.png"
 };
 static const unsigned char plain_30[] = {
-#embed "reference-ed4c6bbd2e.css"
-};
-static const unsigned char gzip_30[] = {
-#embed "reference-ed4c6bbd2e.css.gz"
-};
-static const unsigned char brotli_30[] = {
-#embed "reference-ed4c6bbd2e.css.br"
+#embed "icon-512-c25581b192.png"
 };
 static const unsigned char plain_31[] = {
-#embed "reference-38e0c35b6a.js"
-};
-static const unsigned char gzip_31[] = {
-#embed "reference-38e0c35b6a.js.gz"
-};
-static const unsigned char brotli_31[] = {
-#embed "reference-38e0c35b6a.js.br"
+#embed "icon-maskable-db59bac642.png"
 };
 static const unsigned char plain_32[] = {
-#embed "api.html"
+#embed "console.webmanifest"
+};
+static const unsigned char gzip_32[] = {
+#embed "console.webmanifest.gz"
+};
+static const unsigned char brotli_32[] = {
+#embed "console.webmanifest.br"
 };
 static const unsigned char plain_33[] = {
-#embed "demo-2d3ac51962.css"
+#embed "console-worker.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "demo-2d3ac51962.css.gz"
+#embed "console-worker.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "demo-2d3ac51962.css.br"
+#embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
+#embed "console-pages-eedef10fe0.js"
+};
+static const unsigned char gzip_34[] = {
+#embed "console-pages-eedef10fe0.js.gz"
+};
+static const unsigned char brotli_34[] = {
+#embed "console-pages-eedef10fe0.js.br"
+};
+static const unsigned char plain_35[] = {
+#embed "console-02a3876761.js"
+};
+static const unsigned char gzip_35[] = {
+#embed "console-02a3876761.js.gz"
+};
+static const unsigned char brotli_35[] = {
+#embed "console-02a3876761.js.br"
+};
+static const unsigned char plain_36[] = {
+#embed "console.html"
+};
+static const unsigned char plain_37[] = {
+#embed "setup-58932fbfa7.css"
+};
+static const unsigned char gzip_37[] = {
+#embed "setup-58932fbfa7.css.gz"
+};
+static const unsigned char brotli_37[] = {
+#embed "setup-58932fbfa7.css.br"
+};
+static const unsigned char plain_38[] = {
+#embed "setup-2f2b688a2e.js"
+};
+static const unsigned char gzip_38[] = {
+#embed "setup-2f2b688a2e.js.gz"
+};
+static const unsigned char brotli_38[] = {
+#embed "setup-2f2b688a2e.js.br"
+};
+static const unsigned char plain_39[] = {
+#embed "setup.html"
+};
+static const unsigned char plain_40[] = {
+#embed "reference-ed4c6bbd2e.css"
+};
+static const unsigned char gzip_40[] = {
+#embed "reference-ed4c6bbd2e.css.gz"
+};
+static const unsigned char brotli_40[] = {
+#embed "reference-ed4c6bbd2e.css.br"
+};
+static const unsigned char plain_41[] = {
+#embed "reference-38e0c35b6a.js"
+};
+static const unsigned char gzip_41[] = {
+#embed "reference-38e0c35b6a.js.gz"
+};
+static const unsigned char brotli_41[] = {
+#embed "reference-38e0c35b6a.js.br"
+};
+static const unsigned char plain_42[] = {
+#embed "api.html"
+};
+static const unsigned char plain_43[] = {
+#embed "demo-2d3ac51962.css"
+};
+static const unsigned char gzip_43[] = {
+#embed "demo-2d3ac51962.css.gz"
+};
+static const unsigned char brotli_43[] = {
+#embed "demo-2d3ac51962.css.br"
+};
+static const unsigned char plain_44[] = {
 #embed "demo.html"
 };
 
@@ -343,76 +403,116 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
+    {"/assets/console-work-ar-5fcf7fdacb.js",
+     "/assets/console-work-ar.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+    {"/assets/console-work-de-71ca97a81c.js",
+     "/assets/console-work-de.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
+    {"/assets/console-work-es-94d3546d86.js",
+     "/assets/console-work-es.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
+    {"/assets/console-work-ja-2436e50eed.js",
+     "/assets/console-work-ja.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
+    {"/assets/console-work-th-85e60d8c67.js",
+     "/assets/console-work-th.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
+    {"/assets/console-settings-ar-ffb8ae68fd.js",
+     "/assets/console-settings-ar.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_22), NONE, NONE},
+    {"/assets/console-settings-de-ffb8ae68fd.js",
+     "/assets/console-settings-de.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_23), NONE, NONE},
+    {"/assets/console-settings-es-ffb8ae68fd.js",
+     "/assets/console-settings-es.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_24), NONE, NONE},
+    {"/assets/console-settings-ja-ffb8ae68fd.js",
+     "/assets/console-settings-ja.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_25), NONE, NONE},
+    {"/assets/console-settings-th-ffb8ae68fd.js",
+     "/assets/console-settings-th.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_26), NONE, NONE},
     {"/assets/preview-0ea8eafd7b.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
-     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-59772f8532.css",
+     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
+    {"/assets/console-70b58f1c34.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
-     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
+     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
     {"/assets/icon-192-799c892582.png",
      "/assets/icon-192.png",
      "image/png",
-     FORM(plain_19), NONE, NONE},
+     FORM(plain_29), NONE, NONE},
     {"/assets/icon-512-c25581b192.png",
      "/assets/icon-512.png",
      "image/png",
-     FORM(plain_20), NONE, NONE},
+     FORM(plain_30), NONE, NONE},
     {"/assets/icon-maskable-db59bac642.png",
      "/assets/icon-maskable.png",
      "image/png",
-     FORM(plain_21), NONE, NONE},
+     FORM(plain_31), NONE, NONE},
     {"/console.webmanifest",
      "/console.webmanifest",
      "application/manifest+json",
-     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
+     FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
     {"/console-worker.js",
      "/console-worker.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-pages-35e7a999e0.js",
+     FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
+    {"/assets/console-pages-eedef10fe0.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-4418c4cd96.js",
+     FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
+    {"/assets/console-02a3876761.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
+     FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
-     FORM(plain_26), NONE, NONE},
-    {"/assets/setup-00933009af.css",
+     FORM(plain_36), NONE, NONE},
+    {"/assets/setup-58932fbfa7.css",
      "/assets/setup.css",
      "text/css; charset=utf-8",
-     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/setup-4829e29a3d.js",
+     FORM(plain_37), FORM(gzip_37), FORM(brotli_37)},
+    {"/assets/setup-2f2b688a2e.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
+     FORM(plain_38), FORM(gzip_38), FORM(brotli_38)},
     {"/setup",
      "/setup",
      "text/html; charset=utf-8",
-     FORM(plain_29), NONE, NONE},
+     FORM(plain_39), NONE, NONE},
     {"/assets/reference-ed4c6bbd2e.css",
      "/assets/reference.css",
      "text/css; charset=utf-8",
-     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
+     FORM(plain_40), FORM(gzip_40), FORM(brotli_40)},
     {"/assets/reference-38e0c35b6a.js",
      "/assets/reference.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
+     FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
     {"/api",
      "/api",
      "text/html; charset=utf-8",
-     FORM(plain_32), NONE, NONE},
+     FORM(plain_42), NONE, NONE},
     {"/assets/demo-2d3ac51962.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
+     FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_34), NONE, NONE},
+     FORM(plain_44), NONE, NONE},
 };
