@@ -101,9 +101,8 @@ final class GatewayContext: Sendable {
       services: services, settings: api.cachedSettings, mailboxes: mailboxes,
       log: apiOptions.report)
     let targetJob = TargetJob(services: services, log: apiOptions.report)
-    let watchJob = WatchJob(api.watched, peers)
-    jobs = BackgroundJobs(
-      [botJob, queueJob, watchJob, targetJob, AnswerJob(api)], executors: executors)
+    let (watchJob, answerJob) = (WatchJob(api.watched, peers), AnswerJob(api))
+    jobs = BackgroundJobs([botJob, queueJob, watchJob, targetJob, answerJob], executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)

@@ -137,7 +137,8 @@ extension PushSubscription {
       WHERE id = $4::uuid AND workspace_id = $1::uuid AND operator_id = $2::uuid
       ON CONFLICT (login_id) DO UPDATE SET key_id = excluded.key_id,
         ciphertext = excluded.ciphertext, waiting = excluded.waiting, messages = excluded.messages,
-        texts = excluded.texts, created_at = now(), paused_until = NULL, failures = 0, failing_since = NULL
+        texts = excluded.texts, created_at = now(), paused_until = NULL, failures = 0,
+        failing_since = NULL
       RETURNING login_id
     ), audited AS (
       INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)

@@ -29,7 +29,8 @@ struct TestMessage {
         json.appendMember("ref", 1 as Int64)
         json.appendMember("token", token)
         json.appendKey("subscribe")
-        json += Array("[".utf8) + [UInt8].object { $0.appendMember("session", session) }
+        json +=
+          Array("[".utf8) + [UInt8].object { $0.appendMember("session", session) }
           + Array("]".utf8)
       })
     frames += frame(
@@ -82,7 +83,8 @@ struct TestMessage {
           + "Sec-WebSocket-Protocol: chirrup.v1\r\nOrigin: \(url)\r\n", connection: "Upgrade"))
     let head = try read(connection, until: deadline) { $0.contains("\r\n\r\n") }
     guard head.hasPrefix("HTTP/1.1 101") else {
-      throw CommandFailure("\(url)/api/v1/ws refused the WebSocket: \(head.prefix { $0 != "\r\n" })")
+      let line = head.prefix { $0 != "\r\n" }
+      throw CommandFailure("\(url)/api/v1/ws refused the WebSocket: \(line)")
     }
   }
 

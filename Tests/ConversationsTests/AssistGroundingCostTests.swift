@@ -65,7 +65,8 @@ import Testing
     return (pages, texts)
   }
 
-  @Test("a search reads as much of 20,000 closed conversations as of 2,000", arguments: [true, false])
+  @Test(
+    "a search reads as much of 20,000 closed conversations as of 2,000", arguments: [true, false])
   func growth(isAnalyzed: Bool) throws {
     let small = try search(database(conversations: 2_000, isAnalyzed: isAnalyzed))
     let large = try search(database(conversations: 20_000, isAnalyzed: isAnalyzed))

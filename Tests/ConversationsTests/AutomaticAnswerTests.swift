@@ -38,7 +38,7 @@ import Testing
     try place.database.asOwner(Query(column, [.uuid(place.id)]))
   }
 
-  @Test("a request is taken by one gateway, answered once, and the message says that it is automatic")
+  @Test("a request is taken by one gateway and answered once, by a message that says what it is")
   func answered() async throws {
     let place = try await Workplace()
     let session = try await place.conversation(messages: ["When do you open?"])
@@ -68,13 +68,14 @@ import Testing
     let hash = try await place.database.run(
       Query(
         """
-        SELECT content_hash = sha256(convert_to(kind || E'\\n' || payload::text || E'\\n' || content,
-          'UTF8')) FROM chats WHERE session_id = $1::uuid AND seq = 2
+        SELECT content_hash = sha256(convert_to(
+          kind || E'\\n' || payload::text || E'\\n' || content, 'UTF8'))
+        FROM chats WHERE session_id = $1::uuid AND seq = 2
         """, [.uuid(session)]))
     #expect(hash.bool(0, 0) == true)
   }
 
-  @Test("a gateway that was killed is replaced once; then the request is given up, as an old one is")
+  @Test("a gateway that was killed is replaced once; then the request is given up, as old ones are")
   func crashed() async throws {
     let place = try await Workplace()
     let session = try await place.conversation(messages: ["Hello"])

@@ -1,5 +1,6 @@
 import REST
 
+/// The requests to endpoints of Assist.
 extension PrometheusText {
   mutating func assist(_ assist: AssistMetrics) {
     family(

@@ -1,5 +1,5 @@
-/// The requests to endpoints of Assist since the gateway's start, for `/metrics`. All labels are from
-/// closed lists.
+/// The requests to endpoints of Assist since the gateway's start, for `/metrics`. All labels are
+/// from closed lists.
 import Assist
 public import Primitives
 

@@ -1,5 +1,5 @@
-/// One request to the endpoint of a workspace. Its tokens are reserved before and settled afterwards,
-/// and it is measured.
+/// One request to the endpoint of a workspace. Its tokens are reserved before and settled
+/// afterwards, and it is measured.
 ///
 /// The caller has entered `DraftRuns`, and leaves it after the run.
 import Assist
@@ -49,7 +49,8 @@ struct AssistRun: Sendable {
     (self.api, self.kind, workspace) = (api, kind, settings.workspace)
     request = CompletionRequest(
       endpoint: access.0, addressGuard: api.options.webhookGuard, model: settings.model,
-      key: access.key, tokenLimit: CompletionRequest.TokenLimit(rawValue: settings.tokenLimit)
+      key: access.key,
+      tokenLimit: CompletionRequest.TokenLimit(rawValue: settings.tokenLimit)
         ?? .maxTokens,
       prompt: prompt, milliseconds: milliseconds)
     reserved = prompt.tokensMax

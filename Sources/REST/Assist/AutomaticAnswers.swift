@@ -1,5 +1,6 @@
-/// Answers visitors by the workspace's endpoint while no operator is available, if the workspace has
-/// turned that on: from its canned replies, and from its closed conversations if it allows those.
+/// Answers visitors by the workspace's endpoint while no operator is available, if the workspace
+/// has turned that on: from its canned replies, and from its closed conversations if it allows
+/// those.
 ///
 /// `AutomaticAnswer` has the requests. Without a source, without an answer, or after a fault of the
 /// endpoint, nothing is sent.
@@ -97,7 +98,9 @@ public struct AutomaticAnswers: Sendable {
 
   /// The message to the visitor; nil if the model does not know an answer, or it is too long.
   static func message(_ answer: String, notice: String) -> String? {
-    let text = String(answer.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+    var text = answer[...]
+    while text.first?.isWhitespace == true { text.removeFirst() }
+    while text.last?.isWhitespace == true { text.removeLast() }
     guard !text.isEmpty, !text.contains(AssistPrompt.noAnswer), !text.contains("\0") else {
       return nil
     }

@@ -118,6 +118,7 @@ extension Problem {
 
   static func completion(_ fault: CompletionFault) -> Problem {
     Problem(
-      status: fault.status, type: fault.name.rawValue, title: "No complete draft", detail: fault.sentence)
+      status: fault.status, type: fault.name.rawValue, title: "No complete draft",
+      detail: fault.sentence)
   }
 }

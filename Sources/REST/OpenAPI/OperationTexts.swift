@@ -219,8 +219,8 @@ enum OperationTexts {
     """,
     "post_admin_assist_trial": """
     Sends one small request to the saved endpoint, and waits for the end of its answer, at most \
-    20 s. Nothing is stored but its tokens, which count against the limits. A fault of the endpoint \
-    is the result, with status 200.
+    20 s. Nothing is stored but its tokens, which count against the limits. A fault of the \
+    endpoint is the result, with status 200.
     """,
     "delete_admin_assist": "Turns drafts off and deletes the key. What was spent stays counted.",
     "get_admin_live_chat_assist": "Empty while drafts are off.",
