@@ -43,6 +43,8 @@ class Trials:
         expect(page.get_by_text("The endpoint works: the first text came after")).to_contain_text("“I am ready.”")
         self.accessible(page, "a trial")
         self.pictures(page, "assist-trial")
+        page.get_by_label("Last line of each answer").scroll_into_view_if_needed()
+        self.pictures(page, "assist-automatic")
         self.promise("a trial stores nothing but its tokens", self.sql(known) == before
                      and self.request("GET", SETTINGS).json()["tokens_today"] > spent)
         page.get_by_label("Model").fill("another")

@@ -48,8 +48,7 @@ extension AssistRun.End {
     guard let milliseconds = firstTextMilliseconds else {
       return "The endpoint answered without text. Some models need the other length limit."
     }
-    let tenths = (milliseconds + 50) / 100
-    return "The endpoint works: the first text came after \(tenths / 10).\(tenths % 10) s."
+    return "The endpoint works: the first text came after \(milliseconds) ms."
   }
 }
 

@@ -17,7 +17,7 @@ extension MemberTexts {
     automatic_notice | The last lines of each automatic answer. | This is an automatic answer.
     AssistTrial.works | Whether the endpoint has answered. | true
     AssistTrial.problem | The kind of the fault; null: none. |
-    AssistTrial.detail | What happened. | The endpoint works: the first text came after 0.8 s.
+    AssistTrial.detail | What happened. | The endpoint works: the first text came after 812 ms.
     AssistTrial.answer | The text that came. | I am ready.
     AssistTrial.first_text_milliseconds | Milliseconds until the first text; null: none came. | 812
     AssistTrial.tokens | Tokens of the trial. | 31

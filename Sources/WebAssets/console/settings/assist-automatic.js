@@ -10,9 +10,9 @@ export const automaticAnswers = (form) => el(
   el('h2', { id: 'automatic' }, 'Automatic answers'),
   choice(form, 'automatic', {
     label: 'While no operator is available, visitors get answers from',
-    hint: 'At most one for each message, ten in a conversation and 60 an hour, and none once an '
-      + 'operator has claimed it. Visitors read these answers before you do: closed conversations '
-      + 'may hold what others wrote.',
+    hint: 'Visitors’ messages then go to the endpoint without an operator. At most one answer for '
+      + 'each message, ten in a conversation and 60 an hour, and none once an operator has claimed '
+      + 'it. Nobody checks these answers: closed conversations may hold what other visitors wrote.',
     options: [
       ['off', 'Nothing'], ['replies', 'Canned replies'],
       ['conversations', 'Canned replies and closed conversations'],
