@@ -29,7 +29,7 @@ prepare() {
   require_swift
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
     strace valgrind binutils mmdebstrap buildah testssl.sh sslscan nginx-light haproxy faketime dpkg-dev \
-    debhelper help2man lintian
+    debhelper help2man lintian mariadb-server-core mariadb-client-core
   resolve_swift_packages && install_python_packages && install_chromium && install_firefox && install_node &&
     unpack_glewlwyd && unpack_promtool
 }

@@ -25,7 +25,7 @@ let needsConfirmation = "nothing was changed; run it again with --yes to do it"
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Import the conversations of another system.",
-    subcommands: [Line.self, Chatwoot.self])
+    subcommands: [Line.self, Chatwoot.self, LiveHelperChat.self, Intercom.self])
 
   struct Line: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

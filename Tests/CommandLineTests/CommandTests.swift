@@ -345,7 +345,7 @@ import Testing
     #expect(try self.run("workspace", "create", "bikes").status == 0)
     let plan = try run("--from", source, "--account", "7", "--dry-run")
     #expect(plan.status == 0, "\(plan.text)")
-    #expect(plan.text.contains("would import 2 members, 2 tags, 2 canned replies, 250 visitors"))
+    #expect(plan.text.contains("would import 2 members, 0 teams, 2 tags, 2 canned replies, 250"))
     #expect(plan.text.contains("run it again with --yes"))
     let done = try run("--from", source, "--account", "7", "--since", "2024-03-12", "--yes")
     #expect(done.text.contains("36 visitors, 37 conversations, 370 messages"), "\(done.text)")

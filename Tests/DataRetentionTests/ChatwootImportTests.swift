@@ -43,14 +43,14 @@ import Testing
   private func importer(
     _ target: BlockingConnection? = nil, since: WallTime? = nil, batch: Int = 50,
     isRun: Bool = true
-  ) throws -> ChatwootImport {
-    try ChatwootImport(
+  ) throws -> ConversationImport {
+    try ConversationImport(
       StoredData(target ?? connection), workspace: workspace,
       from: BlockingConnection(source.url), account: 7, since: since, batch: batch, isRun: isRun)
   }
 
   @discardableResult
-  private func run(_ target: BlockingConnection? = nil) throws -> ChatwootImport.Summary {
+  private func run(_ target: BlockingConnection? = nil) throws -> ConversationImport.Summary {
     var chatwoot = try importer(target)
     return try chatwoot.run()
   }
@@ -166,17 +166,17 @@ import Testing
       ])
     let found = Dictionary(
       uniqueKeysWithValues: chatwoot.findings.list.map { ("\($0.table) \($0.reason)", $0.ids) })
-    #expect(found["messages deleted in Chatwoot: not imported"] == [10_001, 10_002])
-    #expect(found["messages without text: not imported"] == [10_003])
-    #expect(found["messages longer than one message: imported as several"] == [10_005])
-    #expect(found["messages longer than 16 messages: the end is left out"] == [10_006])
-    #expect(found["messages refused by PostgreSQL (23514): not imported"] == [10_011])
-    #expect(found["users without a valid e-mail address: not imported"] == [3])
-    #expect(found["conversations without a contact: imported without one"] == [299])
+    #expect(found["messages deleted in Chatwoot: not imported"] == ["10001", "10002"])
+    #expect(found["messages without text: not imported"] == ["10003"])
+    #expect(found["messages longer than one message: imported as several"] == ["10005"])
+    #expect(found["messages longer than 16 messages: the end is left out"] == ["10006"])
+    #expect(found["messages refused by PostgreSQL (23514): not imported"] == ["10011"])
+    #expect(found["users without a valid e-mail address: not imported"] == ["3"])
+    #expect(found["conversations without a contact: imported without one"] == ["299"])
     #expect(found["conversations pending: imported as open"]?.count == ImportFindings.idsMax)
-    #expect(found["csat_survey_responses of an unknown rating: not imported"] == [4])
+    #expect(found["csat_survey_responses of an unknown rating: not imported"] == ["4"])
     #expect(
-      found["canned_responses whose code cannot be a shortcut: not imported"] == [2])
+      found["canned_responses whose code cannot be a shortcut: not imported"] == ["2"])
     let numbering = try Migrator(connection).verify().filter { $0.name.contains("number") }
     #expect(numbering.count == 2 && numbering.allSatisfy(\.passed))
   }
@@ -212,7 +212,7 @@ import Testing
   @Test func `another run adds only what is new, at the end of each conversation`() throws {
     try run()
     let before = try contents(connection)
-    #expect(try run() == ChatwootImport.Summary())
+    #expect(try run() == ConversationImport.Summary())
     #expect(try contents(connection) == before)
     // A gateway has written to a conversation meanwhile, and an administrator has removed Dana.
     try connection.execute(
@@ -284,7 +284,7 @@ import Testing
         SELECT 'secret', 7, 1, id, 0, 'Contact', 1, now() FROM conversations
         WHERE contact_id IN (20, 50);
         """)
-    #expect(try run() == ChatwootImport.Summary())
+    #expect(try run() == ConversationImport.Summary())
     #expect(try connection.number("SELECT count(*) FROM chats WHERE content = 'secret'") == 0)
   }
 
@@ -299,14 +299,14 @@ import Testing
   }
 
   @Test func `another database and another account are refused`() throws {
-    #expect(throws: ChatwootImport.Refusal.noAccount(9)) {
-      try ChatwootImport(
+    #expect(throws: ChatwootRefusal.noAccount(9)) {
+      try ConversationImport(
         StoredData(connection), workspace: workspace, from: BlockingConnection(source.url),
         account: 9, isRun: false)
     }
     let empty = try EmptyDatabase()
-    let refusal = #expect(throws: ChatwootImport.Refusal.self) {
-      try ChatwootImport(
+    let refusal = #expect(throws: ChatwootRefusal.self) {
+      try ConversationImport(
         StoredData(connection), workspace: workspace, from: BlockingConnection(empty.url),
         account: 7, isRun: false)
     }
@@ -314,7 +314,7 @@ import Testing
   }
 }
 
-extension ChatwootImport {
+extension ConversationImport {
   /// Whether nothing is left to import.
   fileprivate consuming func unchanged() throws -> Bool {
     var copy = self

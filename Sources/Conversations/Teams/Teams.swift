@@ -6,9 +6,8 @@ import SharedSQL
 /// The teams of a workspace (`chat_teams`). A conversation of a team waits in its line and is
 /// assigned to its members only; any operator may still claim it by hand.
 public enum Teams {
-  /// The most teams of one workspace: each is a line of the queue, which one statement reads.
-  public static let countMax: Int64 = 50
-  public static let membersMax: Int64 = 200
+  public static let countMax = TeamBounds.countMax
+  public static let membersMax = Int64(TeamBounds.membersMax)
   public static let languagesMax = 20
   /// The values of `assign`; nil is the workspace's own.
   public static let assignments = ["off", "least_busy", "round_robin"]

@@ -1,12 +1,9 @@
-/// One row of Chatwoot's `messages` as entries of a log: their text, role and kind.
-import Chat
+/// One row of Chatwoot's `messages` as a message: its text, role and kind.
 import JSON
 import Postgres
 import Primitives
 
-struct ChatwootMessage {
-  /// Entries that one row becomes at most; what does not fit is left out.
-  static let partsMax = 16
+enum ChatwootMessage {
   /// Lines for the attachments and for the fields of a form, at most.
   static let linesMax = 64
   private static let fileTypes = [
@@ -14,30 +11,12 @@ struct ChatwootMessage {
     "embed",
   ]
 
-  enum Role: String {
-    case visitor, `operator`, bot, system
-  }
-
-  var id: Int64
-  var conversation: Int64
-  var role: Role
-  var isNote: Bool
-  /// The user of Chatwoot who wrote it, with name.
-  var user: Int64?
-  var name: String?
-  var at: WallTime?
-  /// Empty: there is nothing to import, and `reason` says why.
-  var texts: [String]
-  var reason: String?
-
-  init(_ rows: Rows, _ row: Int) {
-    let attributes = ChatwootMessage.attributes(rows.text(row, 6))
+  static func message(_ rows: Rows, _ row: Int) -> ImportedMessage {
+    let attributes = attributes(rows.text(row, 6))
     let type = rows.int(row, 3)
     let sender = rows.text(row, 7)
-    id = rows.int(row, 0) ?? 0
-    conversation = rows.int(row, 1) ?? 0
-    isNote = rows.bool(row, 4) == true && type != 0
-    role =
+    let isNote = rows.bool(row, 4) == true && type != 0
+    let role: ImportedMessage.Role =
       switch (type, sender) {
       case (0, _): .visitor
       case (2, _): .system
@@ -46,26 +25,18 @@ struct ChatwootMessage {
       case (1, _): isNote ? .operator : .bot
       default: .bot
       }
-    user = sender == "User" ? rows.int(row, 8) : nil
-    name = role == .operator ? rows.text(row, 9) : nil
-    at = rows.time(row, 10)
-    texts = []
+    var message = ImportedMessage(
+      key: "\(rows.int(row, 0) ?? 0)", conversation: "\(rows.int(row, 1) ?? 0)", role: role)
+    message.isNote = isNote
+    message.user = sender == "User" ? rows.int(row, 8).map { "\($0)" } : nil
+    message.name = role == .operator ? rows.text(row, 9) : nil
+    message.at = rows.time(row, 10)
     if attributes["deleted"]?.bool == true {
-      reason = "deleted in Chatwoot: not imported"
-      return
+      message.reason = "deleted in Chatwoot: not imported"
+    } else {
+      message.setText(text(rows, row, attributes))
     }
-    let text = ChatwootMessage.text(rows, row, attributes).filter { $0 != "\0" }
-    guard text.contains(where: { !$0.isWhitespace }) else {
-      reason = "without text: not imported"
-      return
-    }
-    texts = PlainText.parts(text, bytes: Limits.bodyBytes)
-    if texts.count > ChatwootMessage.partsMax {
-      texts.removeLast(texts.count - ChatwootMessage.partsMax)
-      reason = "longer than \(ChatwootMessage.partsMax) messages: the end is left out"
-    } else if texts.count > 1 {
-      reason = "longer than one message: imported as several"
-    }
+    return message
   }
 
   /// Chatwoot stores the attributes as an object, or as a string that contains one.

@@ -1,9 +1,41 @@
 /// Reads one account of a Chatwoot database: one snapshot, read only, page by page. The columns are
 /// those of Chatwoot since version 2; columns of later versions are read where they exist.
-import Postgres
-import Primitives
+import JSON
+public import Postgres
+public import Primitives
 
-struct ChatwootSource {
+/// Why a Chatwoot database is not imported.
+public enum ChatwootRefusal: Error, Equatable, CustomStringConvertible {
+  case noAccount(Int64)
+  case missingColumns(String)
+
+  public var description: String {
+    switch self {
+    case .noAccount(let id): "the Chatwoot database has no account \(id)"
+    case .missingColumns(let names):
+      "the source is not a Chatwoot database of version 2 or later: it has no \(names)"
+    }
+  }
+}
+
+extension ConversationImport {
+  /// Begins to read a snapshot of an account of a Chatwoot database, which is not changed.
+  ///
+  /// - Parameters:
+  ///   - since: leaves out conversations without an activity since then; nil: none.
+  ///   - isRun: false only counts, and changes nothing.
+  public init(
+    _ storedData: StoredData, workspace: Identifier, from chatwoot: BlockingConnection,
+    account: Int64, since: WallTime? = nil, batch: Int = 200, isRun: Bool
+  ) throws {
+    let source = try ChatwootSource(
+      chatwoot, account: account, since: since, workspace: workspace)
+    try self.init(
+      storedData, workspace: workspace, from: source, batch: batch, isRun: isRun)
+  }
+}
+
+struct ChatwootSource: ImportSource {
   /// Rows of `messages` that are read, and written in one transaction.
   static let messagesPerPage = 1_000
   /// Rows of `contacts` that are read, and written in one transaction.
@@ -17,9 +49,13 @@ struct ChatwootSource {
   let account: Int64
   /// Only conversations with an activity since then.
   let since: WallTime?
+  let system: ImportedSystem
+  let messageCount: Int64
 
   /// Begins the transaction of the snapshot. It ends with the connection.
-  init(_ connection: BlockingConnection, account: Int64, since: WallTime?) throws {
+  init(
+    _ connection: BlockingConnection, account: Int64, since: WallTime?, workspace: Identifier
+  ) throws {
     self.connection = connection
     self.account = account
     self.since = since
@@ -31,7 +67,17 @@ struct ChatwootSource {
         SET LOCAL statement_timeout = 0;
         """)
     let missing = try connection.run(Query(ChatwootSource.missingColumns)).text(0, 0)
-    if let missing { throw ChatwootImport.Refusal.missingColumns(missing) }
+    if let missing { throw ChatwootRefusal.missingColumns(missing) }
+    let counts = try connection.run(Query(Self.counts, [.int(account), .time(since)]))
+    guard !counts.isEmpty else { throw ChatwootRefusal.noAccount(account) }
+    messageCount = counts.int(0, 1) ?? 0
+    system = ImportedSystem(
+      name: "Chatwoot", word: "chatwoot",
+      // The time of its creation tells the accounts of two installations apart.
+      space: "chatwoot:\(workspace):\(account):\(counts.int(0, 0) ?? 0)",
+      details: [("account", account)], member: "users", team: "teams", tag: "labels",
+      reply: "canned_responses", contact: "contacts", conversation: "conversations",
+      message: "messages", rating: "csat_survey_responses")
   }
 
   private static let missingColumns: SQL = """
@@ -59,20 +105,14 @@ struct ChatwootSource {
         AND attname = c AND attnum > 0 AND NOT attisdropped)) AS missing
     """
 
-  /// Columns: the account's time of creation in microseconds, and the numbers of its contacts,
-  /// conversations and messages. No row if there is no such account.
-  func counts() throws(QueryFailure) -> Rows {
-    try connection.run(
-      Query(
-        """
-        SELECT (extract(epoch FROM a.created_at) * 1000000)::bigint,
-          (SELECT count(*) FROM contacts c WHERE c.account_id = a.id AND \(Self.isChosen("c"))),
-          (SELECT count(*) FROM conversations v WHERE v.account_id = a.id AND \(Self.isRecent)),
-          (SELECT count(*) FROM messages m JOIN conversations v ON v.id = m.conversation_id
-            WHERE v.account_id = a.id AND \(Self.isRecent))
-        FROM accounts a WHERE a.id = $1
-        """, [.int(account), .time(since)]))
-  }
+  /// Columns: the account's time of creation in microseconds, and the number of its messages. No
+  /// row if there is no such account.
+  private static let counts: SQL = """
+    SELECT (extract(epoch FROM a.created_at) * 1000000)::bigint,
+      (SELECT count(*) FROM messages m JOIN conversations v ON v.id = m.conversation_id
+        WHERE v.account_id = a.id AND \(isRecent))
+    FROM accounts a WHERE a.id = $1
+    """
 
   /// Condition on a conversation `v`. `$2` is the earliest activity.
   private static let isRecent: SQL =
@@ -94,9 +134,9 @@ struct ChatwootSource {
     """
   }
 
-  /// Columns: user, e-mail address, name, role (0: agent, 1: administrator), time of creation.
-  func members() throws(QueryFailure) -> Rows {
-    try connection.run(
+  func members() throws -> [ImportedMember] {
+    // Columns: user, e-mail address, name, role (0: agent, 1: administrator), time of creation.
+    let rows = try connection.run(
       Query(
         """
         SELECT u.id, u.email, coalesce(nullif(btrim(u.display_name), ''), u.name), a.role,
@@ -104,30 +144,45 @@ struct ChatwootSource {
         FROM account_users a JOIN users u ON u.id = a.user_id WHERE a.account_id = $1
         ORDER BY u.id LIMIT $2
         """, [.int(account), .int(Int64(Self.configurationMax))]))
+    return (0..<rows.count).map {
+      ImportedMember(
+        key: rows.key($0, 0), email: rows.text($0, 1), name: rows.text($0, 2) ?? "",
+        isAdmin: rows.int($0, 3) == 1, createdAt: rows.time($0, 4))
+    }
   }
 
-  /// Columns: id, title, colour.
-  func labels() throws(QueryFailure) -> Rows {
-    try connection.run(
+  func teams() -> [ImportedTeam] { [] }
+
+  func tags() throws -> [ImportedTag] {
+    // Columns: id, title, colour.
+    let rows = try connection.run(
       Query(
-        "SELECT id, title, lower(color) FROM labels WHERE account_id = $1 ORDER BY id LIMIT $2",
+        "SELECT id, title, color FROM labels WHERE account_id = $1 ORDER BY id LIMIT $2",
         [.int(account), .int(Int64(Self.configurationMax))]))
+    return (0..<rows.count).map {
+      ImportedTag(key: rows.key($0, 0), name: rows.text($0, 1) ?? "", colour: rows.text($0, 2))
+    }
   }
 
-  /// Columns: id, short code, text.
-  func cannedResponses() throws(QueryFailure) -> Rows {
-    try connection.run(
+  func replies() throws -> [ImportedReply] {
+    // Columns: id, short code, text.
+    let rows = try connection.run(
       Query(
         """
         SELECT id, short_code, content FROM canned_responses WHERE account_id = $1
         ORDER BY id LIMIT $2
         """, [.int(account), .int(Int64(Self.configurationMax))]))
+    return (0..<rows.count).map {
+      ImportedReply(
+        key: rows.key($0, 0), shortcut: rows.text($0, 1) ?? "", text: rows.text($0, 2) ?? "")
+    }
   }
 
-  /// Columns: id, name, e-mail address, telephone number, identifier, additional attributes, custom
-  /// attributes, whether they are blocked, time of creation, last activity, first conversations.
-  func contacts(after last: Int64) throws(QueryFailure) -> Rows {
-    try connection.run(
+  func contacts(after last: Int64) throws -> [ImportedContact] {
+    // Columns: id, name, e-mail address, telephone number, identifier, additional attributes,
+    // custom attributes, whether they are blocked, time of creation, last activity, first
+    // conversations.
+    let rows = try connection.run(
       Query(
         """
         SELECT c.id, concat_ws(' ', nullif(btrim(c.name), ''), nullif(btrim(j ->> 'middle_name'),
@@ -140,14 +195,15 @@ struct ChatwootSource {
         WHERE c.account_id = $1 AND c.id > $3 AND \(Self.isChosen("c")) ORDER BY c.id LIMIT $4
         """,
         [.int(account), .time(since), .int(last), .int(Int64(Self.contactsPerPage))]))
+    return (0..<rows.count).map { contact(rows, $0) }
   }
 
-  /// Columns: id, number, status, contact, identifier of the contact, first conversations of the
-  /// contact, assignee, name of the assignee, time of creation, last activity, additional
-  /// attributes, labels with line feeds between, type of the inbox, name of the inbox, when the
-  /// contact and the agents last saw it; rating, comment, time and agent of the survey.
-  func conversations(after last: Int64, limit: Int) throws(QueryFailure) -> Rows {
-    try connection.run(
+  func conversations(after last: Int64, limit: Int) throws -> [ImportedConversation] {
+    // Columns: id, number, status, contact, identifier of the contact, first conversations of the
+    // contact, assignee, name of the assignee, time of creation, last activity, additional
+    // attributes, labels with line feeds between, type of the inbox, name of the inbox, when the
+    // contact and the agents last saw it; rating, comment, time and agent of the survey.
+    let rows = try connection.run(
       Query(
         """
         SELECT v.id, v.display_id, v.status, c.id, nullif(btrim(c.identifier), ''),
@@ -167,15 +223,14 @@ struct ChatwootSource {
           ORDER BY s.created_at DESC, s.id DESC LIMIT 1) AS r ON true
         WHERE v.account_id = $1 AND v.id > $3 AND \(Self.isRecent) ORDER BY v.id LIMIT $4
         """, [.int(account), .time(since), .int(last), .int(Int64(limit))]))
+    return (0..<rows.count).map { conversation(rows, $0) }
   }
 
-  /// Passes the messages of a page of conversations to `body`, in their order, in pages.
-  ///
   /// Columns: id, conversation, text, type (0: incoming, 1: outgoing, 2: activity, 3: template),
   /// whether it is a private note, type of the content, attributes, type of the sender, sender,
   /// name of the sender, time, attachments.
   func messages(
-    after first: Int64, upTo last: Int64, _ body: (Rows) throws -> Void
+    after first: Int64, upTo last: Int64, _ body: ([ImportedMessage]) throws -> Void
   ) throws {
     try connection.run(
       Query(
@@ -204,7 +259,7 @@ struct ChatwootSource {
     while true {
       let page = try connection.run(Query("FETCH 1000 FROM chatwoot_messages"))
       if page.isEmpty { break }
-      try body(page)
+      try body((0..<page.count).map { ChatwootMessage.message(page, $0) })
     }
     try connection.run(Query("CLOSE chatwoot_messages"))
   }

@@ -1,4 +1,4 @@
-/// The text of an HTML e-mail, and the division of long texts. Both take time proportional to the
+/// The text of an HTML message, and the division of long texts. Both take time proportional to the
 /// length of the text, and neither needs valid HTML.
 import Primitives
 
@@ -23,13 +23,19 @@ enum PlainText {
 
   /// The text of an HTML document: without markup, one line for each block, at most one blank line
   /// between two others.
-  static func ofHTML(_ html: String) -> String {
+  ///
+  /// - Parameter withLinks: the address of a link or an image follows its text.
+  static func ofHTML(_ html: String, withLinks: Bool = false) -> String {
     let input = Array(html.unicodeScalars)
-    var output = String.UnicodeScalarView()
+    var output: [Unicode.Scalar] = []
+    var links = Links()
     var at = 0
     while at < input.count {
       switch input[at] {
-      case "<": at = skipMarkup(input, at, &output)
+      case "<":
+        let end = skipMarkup(input, at, &output)
+        if withLinks { links.note(input[at..<end], &output) }
+        at = end
       case "&": at = appendEntity(input, at, &output)
       // A line break in HTML is a space.
       case "\n", "\r", "\t":
@@ -40,11 +46,11 @@ enum PlainText {
         at += 1
       }
     }
-    return tidy(String(output))
+    return tidy(String(String.UnicodeScalarView(output)))
   }
 
   private static func skipMarkup(
-    _ input: [Unicode.Scalar], _ start: Int, _ output: inout String.UnicodeScalarView
+    _ input: [Unicode.Scalar], _ start: Int, _ output: inout [Unicode.Scalar]
   ) -> Int {
     if input[start...].starts(with: "<!--".unicodeScalars) {
       return end(of: "-->", in: input, from: start)
@@ -84,7 +90,7 @@ enum PlainText {
   }
 
   private static func appendEntity(
-    _ input: [Unicode.Scalar], _ start: Int, _ output: inout String.UnicodeScalarView
+    _ input: [Unicode.Scalar], _ start: Int, _ output: inout [Unicode.Scalar]
   ) -> Int {
     let limit = min(input.count, start + 2 + entityLength)
     guard let end = input[start..<limit].firstIndex(of: ";") else {
@@ -106,6 +112,42 @@ enum PlainText {
       return start + 1
     }
     return end + 1
+  }
+
+  /// Addresses of links and images, from the elements that the text passes.
+  private struct Links {
+    /// Characters of an element that are searched.
+    private static let elementLength = 4_096
+    /// The address of the link that is open, and the place where its text begins.
+    private var open: (address: String, start: Int)?
+
+    mutating func note(
+      _ element: ArraySlice<Unicode.Scalar>, _ output: inout [Unicode.Scalar]
+    ) {
+      let text = String(String.UnicodeScalarView(element.prefix(Self.elementLength)))
+      let name = text.dropFirst().prefix { $0.isLetter || $0 == "/" }.lowercased()
+      if name == "a", let address = Self.attribute("href", of: text) {
+        open = (address, output.count)
+      } else if name == "/a", let link = open {
+        open = nil
+        let shown = String(String.UnicodeScalarView(output[link.start...]))
+        if shown != link.address {
+          output.append(contentsOf: " (\(link.address))".unicodeScalars)
+        }
+      } else if name == "img", let address = Self.attribute("src", of: text) {
+        output.append(contentsOf: "[image: \(address)]".unicodeScalars)
+      }
+    }
+
+    /// Only an address of the web; `&amp;` in it is `&`.
+    private static func attribute(_ name: String, of element: String) -> String? {
+      guard let start = element.firstRange(of: " \(name)=")?.upperBound,
+        let quote = element[start...].first, quote == "\"" || quote == "'"
+      else { return nil }
+      let value = element[start...].dropFirst().prefix { $0 != quote }
+      guard value.hasPrefix("https://") || value.hasPrefix("http://") else { return nil }
+      return String(value).replacing("&amp;", with: "&")
+    }
   }
 
   private static func tidy(_ text: String) -> String {

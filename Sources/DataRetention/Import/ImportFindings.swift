@@ -12,13 +12,13 @@ public struct ImportFindings: Sendable, Equatable {
     public var reason: String
     public var count: Int64
     /// The first `idsMax` rows, by the other system's id.
-    public var ids: [Int64]
+    public var ids: [String]
   }
 
   /// In the order in which they were found.
   public private(set) var list: [Finding] = []
 
-  mutating func add(_ table: String, _ row: Int64, _ reason: String) {
+  mutating func add(_ table: String, _ row: String, _ reason: String) {
     let known = list.firstIndex { $0.table == table && $0.reason == reason }
     guard let place = known else {
       guard list.count < Self.reasonsMax else { return }

@@ -6,7 +6,7 @@ import Postgres
 import Primitives
 import SharedSQL
 
-enum ChatwootStore {
+enum ImportStore {
   /// Visitors of an earlier import that were erased.
   static let erased: SQL = """
     SELECT DISTINCT target_id FROM audit_log
@@ -18,7 +18,7 @@ enum ChatwootStore {
     SELECT g.contact, coalesce(o.id, v.id), EXISTS (SELECT FROM chat_sessions s
       WHERE s.workspace_id = $1 AND s.user_id IS NULL
         AND s.id IN (SELECT value::uuid FROM jsonb_array_elements_text(g.sessions)))
-    FROM jsonb_to_recordset($2) AS g (contact bigint, id uuid, external_id text, sessions jsonb)
+    FROM jsonb_to_recordset($2) AS g (contact text, id uuid, external_id text, sessions jsonb)
     LEFT JOIN visitors o ON o.workspace_id = $1 AND o.external_id = g.external_id
     LEFT JOIN visitors v ON v.workspace_id = $1 AND v.id = g.id
     """
@@ -83,6 +83,36 @@ enum ChatwootStore {
     FROM is_new WHERE is_new.value OR EXISTS (SELECT FROM is_member)
     """
 
+  /// Parameters: workspace, derived id, name, maximum of teams, whether it is stored. A team of
+  /// this name is used as it is; one that was deleted after an import does not come back. Columns:
+  /// the team's id, whether it was made. No row: it may not be made.
+  static let team: SQL = """
+    WITH found AS (
+      SELECT id FROM chat_teams WHERE workspace_id = $1 AND (id = $2 OR name = $3)
+      ORDER BY id <> $2 LIMIT 1
+    ), fresh AS (
+      SELECT $2::uuid AS id WHERE NOT EXISTS (SELECT FROM found)
+        AND NOT EXISTS (SELECT FROM audit_log a WHERE a.workspace_id = $1
+          AND a.action = 'team.added' AND a.target_id = $2)
+        AND (SELECT count(*) FROM chat_teams WHERE workspace_id = $1) < $4
+    ), made AS (
+      INSERT INTO chat_teams (id, workspace_id, name) SELECT id, $1, $3 FROM fresh WHERE $5
+    ), noted AS (
+      INSERT INTO audit_log (workspace_id, actor, action, target_id, details)
+      SELECT $1, 'command', 'team.added', id, jsonb_build_object('name', $3::text)
+      FROM fresh WHERE $5
+    )
+    SELECT id, false FROM found UNION ALL SELECT id, true FROM fresh
+    """
+
+  /// Parameters: workspace, team, operators. For a team that was made before in the transaction.
+  static let teamMembers: SQL = """
+    INSERT INTO chat_team_members (workspace_id, team_id, operator_id)
+    SELECT $1, $2, m.operator_id FROM memberships m
+    WHERE m.workspace_id = $1 AND m.operator_id = ANY ($3) ORDER BY m.operator_id
+    ON CONFLICT DO NOTHING
+    """
+
   /// Tags that the workspace lacks, as long as it may have more. Parameters: workspace, tags,
   /// maximum of tags, whether they are stored. Returns the number.
   static let tags: SQL = """
@@ -124,14 +154,16 @@ enum ChatwootStore {
   static let sessions: SQL = """
     INSERT INTO chat_sessions (id, workspace_id, user_id, title, status, created_at, updated_at,
       assigned_operator_id, operator_name, queued_at, claimed_at, closed_at,
-      \(ConversationQueue.entryTime), channel, context)
+      \(ConversationQueue.entryTime), channel, context, team_id, team_since)
     SELECT id, $1, visitor, '', status, created_at, updated_at, operator, operator_name,
       CASE WHEN operator IS NOT NULL THEN created_at END,
       CASE WHEN operator IS NOT NULL THEN created_at END,
       CASE status WHEN 'closed' THEN greatest(created_at, updated_at) END,
-      \(ConversationQueue.outside), channel, context
+      \(ConversationQueue.outside), channel, context, team,
+      CASE WHEN team IS NOT NULL THEN created_at END
     FROM jsonb_to_recordset($2) AS g (id uuid, visitor uuid, status text, created_at timestamptz,
-      updated_at timestamptz, operator uuid, operator_name text, channel text, context jsonb)
+      updated_at timestamptz, operator uuid, operator_name text, channel text, context jsonb,
+      team uuid)
     ORDER BY id ON CONFLICT DO NOTHING
     """
 

@@ -1,20 +1,21 @@
-/// Imports one account of a Chatwoot database into a workspace: members, labels, canned responses,
-/// contacts, conversations, messages and ratings.
+/// Imports another system's members, teams, tags, canned replies, contacts, conversations, messages
+/// and ratings into a workspace.
 ///
-/// Every id is derived from the account and the old id (`DerivedIdentifiers`), so another run adds
+/// Every id is derived from the source and the old id (`DerivedIdentifiers`), so another run adds
 /// only what is new, at the end of each conversation, and one that was interrupted is continued by
 /// the next. Each page is one transaction, with the locks that gateways use, so they may run
-/// meanwhile. Chatwoot's database is read in one snapshot and not changed.
+/// meanwhile.
 import Directory
 import JSON
 public import Migrator
-public import Postgres
+import Postgres
 public import Primitives
 
-public struct ChatwootImport {
+public struct ConversationImport {
   /// Rows that are imported, or that would be.
   public struct Summary: Sendable, Equatable {
     public var members: Int64 = 0
+    public var teams: Int64 = 0
     public var tags: Int64 = 0
     public var cannedReplies: Int64 = 0
     public var visitors: Int64 = 0
@@ -23,18 +24,14 @@ public struct ChatwootImport {
     public var ratings: Int64 = 0
 
     public init() {}
-  }
 
-  public enum Refusal: Error, Equatable, CustomStringConvertible {
-    case noAccount(Int64)
-    case missingColumns(String)
-
-    public var description: String {
-      switch self {
-      case .noAccount(let id): "the Chatwoot database has no account \(id)"
-      case .missingColumns(let names):
-        "the source is not a Chatwoot database of version 2 or later: it has no \(names)"
-      }
+    /// With the names that the audit log and `--json` have.
+    public var counts: [(String, Int64)] {
+      [
+        ("members", members), ("teams", teams), ("tags", tags), ("canned_replies", cannedReplies),
+        ("visitors", visitors), ("conversations", conversations), ("messages", messages),
+        ("ratings", ratings),
+      ]
     }
   }
 
@@ -43,42 +40,34 @@ public struct ChatwootImport {
 
   let storedData: StoredData
   let workspace: Identifier
-  let source: ChatwootSource
+  let source: any ImportSource
   let ids: DerivedIdentifiers
   /// Conversations of one page.
   let batch: Int
   /// Whether anything is stored.
   let isRun: Bool
-  private let totalMessages: Int64
   /// Erased visitors.
   let erased: Set<Identifier>
 
   public private(set) var summary = Summary()
   public internal(set) var findings = ImportFindings()
-  /// The members of the account, by their number in Chatwoot.
-  var members: [Int64: (id: Identifier, name: String)] = [:]
+  /// The members and teams, by the source's key.
+  var members: [String: (id: Identifier, name: String)] = [:]
+  var teams: [String: Identifier] = [:]
 
-  /// Begins to read a snapshot of the account.
-  ///
-  /// - Parameters:
-  ///   - since: leaves out conversations without an activity since then; nil: none.
-  ///   - isRun: false only counts, and changes nothing.
-  public init(
-    _ storedData: StoredData, workspace: Identifier, from source: BlockingConnection,
-    account: Int64, since: WallTime? = nil, batch: Int = 200, isRun: Bool
+  /// - Parameter isRun: false only counts, and changes nothing.
+  init(
+    _ storedData: StoredData, workspace: Identifier, from source: any ImportSource, batch: Int,
+    isRun: Bool
   ) throws {
     precondition((1...Self.batchMax).contains(batch), "a page has 1 to \(Self.batchMax) rows")
     self.storedData = storedData
     self.workspace = workspace
     self.batch = batch
     self.isRun = isRun
-    self.source = try ChatwootSource(source, account: account, since: since)
-    let counts = try self.source.counts()
-    guard !counts.isEmpty else { throw Refusal.noAccount(account) }
-    // The time of its creation tells the accounts of two installations apart.
-    ids = DerivedIdentifiers(space: "chatwoot:\(workspace):\(account):\(counts.int(0, 0) ?? 0)")
-    totalMessages = counts.int(0, 3) ?? 0
-    let gone = try storedData.connection.run(Query(ChatwootStore.erased, [.uuid(workspace)]))
+    self.source = source
+    ids = DerivedIdentifiers(space: source.system.space)
+    let gone = try storedData.connection.run(Query(ImportStore.erased, [.uuid(workspace)]))
     erased = Set((0..<gone.count).compactMap { gone.uuid($0, 0) })
     // Imported messages must not trigger webhooks.
     if isRun { try storedData.connection.execute(script: "SET chirrup.webhooks = 'off'") }
@@ -89,20 +78,22 @@ public struct ChatwootImport {
   /// - Parameter report: called after each page of messages; an error ends the run.
   public mutating func run(report: (MoveProgress) throws -> Void = { _ in }) throws -> Summary {
     try importMembers()
+    try importTeams()
     try importTags()
     try importReplies()
     try importContacts()
-    var progress = MoveProgress(title: "Chatwoot messages", rowsTotal: totalMessages)
+    var progress = MoveProgress(
+      title: "\(source.system.name) messages", rowsTotal: source.messageCount)
     let clock = ContinuousClock()
     let start = clock.now
     var last: Int64 = 0
     while true {
-      let rows = try source.conversations(after: last, limit: batch)
-      guard !rows.isEmpty else { break }
+      let conversations = try source.conversations(after: last, limit: batch)
+      guard let end = conversations.last else { break }
       let first = last
-      last = rows.int(rows.count - 1, 0) ?? Int64.max
+      last = end.place
       let before = summary
-      let page = try importConversations(rows)
+      let page = try importConversations(conversations)
       try source.messages(after: first, upTo: last) { messages in
         try importMessages(messages, of: page)
         progress.rowsDone += Int64(messages.count)
@@ -119,13 +110,8 @@ public struct ChatwootImport {
   private func conclude() throws {
     try storedData.connection.transaction { _ in
       try storedData.audit(
-        "chatwoot.imported", workspace: workspace, target: nil,
-        details: [
-          ("account", source.account), ("members", summary.members), ("tags", summary.tags),
-          ("canned_replies", summary.cannedReplies), ("visitors", summary.visitors),
-          ("conversations", summary.conversations), ("messages", summary.messages),
-          ("ratings", summary.ratings),
-        ])
+        "\(source.system.word).imported", workspace: workspace, target: nil,
+        details: source.system.details + summary.counts)
       try storedData.announceChanges()
     }
     // One recount is faster than the gateway, which counts conversation by conversation.
@@ -165,6 +151,7 @@ struct JSONRows {
   private var bytes = Array("[".utf8)
 
   var isEmpty: Bool { bytes.count == 1 }
+  var byteCount: Int { bytes.count }
   var text: [UInt8] { bytes + Array("]".utf8) }
 
   mutating func append(_ members: (inout [UInt8]) -> Void) {

@@ -11,7 +11,7 @@ public struct DerivedIdentifiers: Sendable {
   public init(space: String) { self.space = Array(space.utf8) + [0] }
 
   /// - Parameter part: the number of an entry that a long row is divided into, from 0.
-  public func id(_ table: StaticString, _ row: Int64, part: Int = 0) -> Identifier {
+  public func id(_ table: StaticString, _ row: String, part: Int = 0) -> Identifier {
     let hash = SHA256.digest(space + Array("\(table):\(row):\(part)".utf8))
     func word(_ first: Int) -> UInt64 {
       hash[first..<first + 8].reduce(0) { $0 << 8 | UInt64($1) }
