@@ -30,7 +30,7 @@ WAIT_MAX = 60  # seconds, whatever a header says
 RESPONSE_MAX = 64 * 1024 * 1024  # bytes
 ATTRIBUTES_MAX = 32
 
-PART = ("type", "id", "part_type", "body", "created_at", "author", "assigned_to", "attachments", "redacted")
+PART = ("type", "id", "part_type", "body", "created_at", "author", "attachments", "redacted")
 SOURCE = ("type", "body", "subject", "author", "attachments", "url", "redacted")
 CONVERSATION = ("type", "id", "title", "created_at", "updated_at", "state", "open", "read", "admin_assignee_id",
                 "team_assignee_id", "tags", "conversation_rating", "contacts")

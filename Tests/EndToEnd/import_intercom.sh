@@ -69,8 +69,6 @@ for number in range(1, api.CONVERSATIONS + 1):
             rows.append((part["created_at"], *OF_ONE[int(part["id"])]))
         elif kind == "close":
             rows.append((part["created_at"], "system", "event", "Closed by Dana"))
-        elif kind == "assignment":
-            rows.append((part["created_at"], "system", "event", "Assigned to Omar Haddad by Dana"))
         elif text and not part["redacted"]:
             rows.append((part["created_at"], role, "note" if kind == "note" else "text", text))
     for row in rows:

@@ -207,6 +207,7 @@ extension ConversationImport {
   private func append(
     _ message: ImportedMessage, _ session: Page.Session, to entries: inout [Entry]
   ) {
+    let isSigned = message.role == .operator || message.role == .bot
     let kind = message.isNote ? "note" : message.role == .system ? "event" : "text"
     let member = message.user.flatMap { members[$0] }
     let at = message.at ?? session.createdAt
@@ -220,7 +221,7 @@ extension ConversationImport {
           $0.appendMember("kind", kind)
           $0.appendMember("body", text)
           if let member { $0.appendMember("operator", member.id) }
-          $0.appendMember("name", ifAny: message.role == .operator ? message.name : nil)
+          $0.appendMember("name", ifAny: isSigned ? message.name : nil)
           $0.appendMember("at", at)
         })
     }

@@ -127,6 +127,14 @@ struct ImportedMessage {
 }
 
 extension ImportedMessage {
+  /// Bytes of a text, with its markup, that are read from a file.
+  private static let sourceBytes = 512 * 1_024
+
+  /// The part of a text that is read.
+  static func cut(_ text: String) -> String {
+    text.utf8.count > sourceBytes ? PlainText.parts(text, bytes: sourceBytes)[0] : text
+  }
+
   /// Divides a text that is too long into entries. An empty one is not imported.
   mutating func setText(_ whole: String) {
     let text = whole.filter { $0 != "\0" }

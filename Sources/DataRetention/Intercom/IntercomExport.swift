@@ -23,7 +23,7 @@ enum IntercomExport {
     "conversation_rating",
   ]
   private static let partMembers: Set<String> = [
-    "part_type", "body", "author", "assigned_to", "attachments", "redacted", "subject",
+    "part_type", "body", "author", "attachments", "redacted", "subject",
   ]
 
   static func stage(_ files: [ImportFile], _ empty: StagedRecords) throws -> StagedRecords {
@@ -90,6 +90,8 @@ enum IntercomExport {
   }
 
   private static func reduced(_ part: JSONValue) -> JSONValue {
-    .object(part.object?.filter { partMembers.contains($0.key) } ?? [:])
+    var kept = part.object?.filter { partMembers.contains($0.key) } ?? [:]
+    if let body = part["body"]?.string { kept["body"] = .string(ImportedMessage.cut(body)) }
+    return .object(kept)
   }
 }

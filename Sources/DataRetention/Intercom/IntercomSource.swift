@@ -148,7 +148,7 @@ struct IntercomSource: ImportSource {
         (0..<rows.count).map { row in
           IntercomText.message(
             rows.value(row, 3), key: rows.text(row, 1) ?? "",
-            conversation: rows.text(row, 0) ?? "", at: rows.time(row, 2), names: names)
+            conversation: rows.text(row, 0) ?? "", at: rows.time(row, 2))
         })
     }
   }

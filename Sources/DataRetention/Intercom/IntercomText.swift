@@ -8,11 +8,9 @@ enum IntercomText {
   /// Parts of admins whose body the contact has seen. Of others that is not documented, so only
   /// operators see them: a note.
   private static let shownTypes: Set<String> = ["comment", "quick_reply", "open", "close"]
-  /// Parts without a body that are lines of the log.
-  private static let events = [
-    "close": "Closed", "open": "Opened", "snoozed": "Snoozed", "unsnoozed": "Unsnoozed",
-    "assignment": "Assigned", "assign_and_reopen": "Opened and assigned",
-  ]
+  /// Parts without a body that are lines of the log. Visitors see such lines, so that assignments
+  /// and others that concern the team alone are none.
+  private static let events = ["close": "Closed", "open": "Opened"]
 
   /// Whether an author or an admin is a bot.
   static func isBot(_ author: JSONValue) -> Bool {
@@ -23,8 +21,7 @@ enum IntercomText {
 
   /// - Parameter value: a part, or the source of a conversation, which has no `part_type`.
   static func message(
-    _ value: JSONValue, key: String, conversation: String, at: WallTime?,
-    names: [String: String]
+    _ value: JSONValue, key: String, conversation: String, at: WallTime?
   ) -> ImportedMessage {
     let author = value["author"] ?? .null
     let type = value.text("part_type") ?? "comment"
@@ -46,13 +43,11 @@ enum IntercomText {
     guard let event = events[type] else {
       message.reason =
         shownTypes.contains(type) || type == "note"
-        ? "without text: not imported" : "events of other types: not imported"
+        ? "without text: not imported" : "events of the team: not imported"
       return message
     }
     message.role = .system
-    let whom = value["assigned_to"].flatMap { $0.key ?? $0["id"]?.key }.flatMap { names[$0] }
-    let who = author.text("name")
-    message.setText(event + (whom.map { " to \($0)" } ?? "") + (who.map { " by \($0)" } ?? ""))
+    message.setText(event + (author.text("name").map { " by \($0)" } ?? ""))
     return message
   }
 
@@ -66,9 +61,9 @@ enum IntercomText {
   }
 
   private static func sign(_ message: inout ImportedMessage, _ author: JSONValue) {
-    guard message.role == .operator else { return }
-    message.user = author.text("type") == "admin" ? author["id"]?.key : nil
     message.name = author.text("name")
+    guard message.role == .operator, author.text("type") == "admin" else { return }
+    message.user = author["id"]?.key
   }
 
   private static func text(_ value: JSONValue) -> String {

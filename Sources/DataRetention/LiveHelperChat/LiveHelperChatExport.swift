@@ -53,11 +53,13 @@ struct LiveHelperChatExport {
       return [.init(kind: .file, key: key, parent: try line.key("chat"), value: line)]
     case "lh_chat": return try chat(line, key)
     case "lh_msg":
-      guard line["msg"]?.string != nil, line["user"]?.int != nil else { throw .member("msg") }
+      guard let text = line["msg"]?.string, line["user"]?.int != nil else { throw .member("msg") }
+      var kept = line.object ?? [:]
+      kept["msg"] = .string(ImportedMessage.cut(text))
       return [
         .init(
-          kind: .message, key: key, parent: try line.key("chat"), at: line.time("time"), value: line
-        )
+          kind: .message, key: key, parent: try line.key("chat"), at: line.time("time"),
+          value: .object(kept))
       ]
     default: throw .kind("line of a table that this version reads")
     }

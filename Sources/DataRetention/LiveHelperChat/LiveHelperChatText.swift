@@ -8,7 +8,7 @@ enum LiveHelperChatText {
     "b", "i", "u", "s", "strike", "quote", "h1", "h2", "h3", "h4", "code", "list", "html", "plain",
     "img", "url", "email", "level", "color", "fs", "mark", "center", "youtube", "translation",
   ]
-  /// Characters of the longest tag that is looked for, with its value.
+  /// Characters of the longest tag, with its value.
   private static let tagLength = 2_048
 
   static func message(
@@ -30,14 +30,14 @@ enum LiveHelperChatText {
     message.isNote = isWhisper && role == .operator
     // A remark names no author.
     message.user = role == .operator && !value.flag("note") ? "\(user)" : nil
-    message.name = role == .operator ? value.text("name") : nil
+    message.name = value.text("name")
     message.at = at
     message.setText(plain(value["msg"]?.string ?? "", files: files))
     return message
   }
 
   /// Addresses and the names of files stay; other markup is left out. The time is proportional to
-  /// the length of the text, since a tag has at most `tagLength` characters.
+  /// the length of the text, since the search for a tag's end stops at the next bracket.
   static func plain(_ text: String, files: [String: JSONValue]) -> String {
     guard text.utf8.contains(UInt8(ascii: "[")) else { return text }
     let input = Array(text.unicodeScalars)
@@ -47,7 +47,9 @@ enum LiveHelperChatText {
     var at = 0
     while at < input.count {
       guard input[at] == "[",
-        let end = input[at..<min(input.count, at + tagLength)].firstIndex(of: "]")
+        let end = input[(at + 1)...].prefix(tagLength)
+          .firstIndex(where: { $0 == "[" || $0 == "]" }),
+        input[end] == "]"
       else {
         output.append(input[at])
         at += 1

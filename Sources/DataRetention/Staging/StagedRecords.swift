@@ -198,7 +198,7 @@ struct StagedRecords {
   }
 
   /// The messages of the conversations after `first` up to `last`, each conversation's by time, in
-  /// pages: conversation, key, time, value.
+  /// pages of at most 200, whose texts are at most 100 MiB: conversation, key, time, value.
   func messages(
     after first: Int64, upTo last: Int64, since: WallTime?, _ body: (Rows) throws -> Void
   ) throws {
@@ -213,7 +213,7 @@ struct StagedRecords {
         ORDER BY v.n, m.at, m.n
         """, [.int(first), .int(last), .time(since)]))
     while true {
-      let page = try connection.run(Query("FETCH 1000 FROM staged_messages"))
+      let page = try connection.run(Query("FETCH 200 FROM staged_messages"))
       if page.isEmpty { break }
       try body(page)
     }
