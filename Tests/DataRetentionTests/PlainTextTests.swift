@@ -6,12 +6,16 @@ import Testing
 @Suite struct PlainTextTests {
   @Test func `the address of a link or an image follows its text, if it is one of the web`() {
     for (html, text) in [
-      (#"<p>See <a href="https://x.example/?a=1&amp;b=2">it</a>.</p>"#,
-        "See it (https://x.example/?a=1&b=2)."),
+      (
+        #"<p>See <a href="https://x.example/?a=1&amp;b=2">it</a>.</p>"#,
+        "See it (https://x.example/?a=1&b=2)."
+      ),
       (#"<a href="https://x.example">https://x.example</a>"#, "https://x.example"),
       (#"<a href='javascript:alert(1)'>no</a> <a>none</a> </a>"#, "no none"),
-      (#"<img alt="" src="https://x.example/i.png"><img src="data:x">"#,
-        "[image: https://x.example/i.png]"),
+      (
+        #"<img alt="" src="https://x.example/i.png"><img src="data:x">"#,
+        "[image: https://x.example/i.png]"
+      ),
       (#"<style>a{}</style><ul><li>one</li><li>two</li></ul>"#, "- one\n\n- two"),
       ("2 < 3 &amp; 4 &lt; 5 &unknown; &#x1F6B2;", "2 < 3 & 4 < 5 &unknown; 🚲"),
     ] {
@@ -22,8 +26,10 @@ import Testing
   @Test func `BBCode becomes text, and what is none stays`() {
     for (code, text) in [
       ("[b]bold[/b] [B][i]both[/i][/B]", "bold both"),
-      ("[url=https://x.example]it[/url] [url]https://x.example[/url]",
-        "it (https://x.example) https://x.example"),
+      (
+        "[url=https://x.example]it[/url] [url]https://x.example[/url]",
+        "it (https://x.example) https://x.example"
+      ),
       ("[img]https://x.example/i.png[/img]", "https://x.example/i.png"),
       ("a [note] [1] [/] [ [] [[b]] [b", "a [note] [1] [/] [ [] [] [b"),
       ("[file=1_2] [file=]", "[file] [file=]"), ("[/url][/b]", ""),
