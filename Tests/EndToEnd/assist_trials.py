@@ -41,12 +41,17 @@ class Trials:
         self.endpoint.order(text="I am ready.")
         button.click()
         expect(page.get_by_text("The endpoint works: the first text came after")).to_contain_text("“I am ready.”")
-        self.accessible(page, "a trial")
-        self.pictures(page, "assist-trial")
-        page.get_by_label("Last line of each answer").scroll_into_view_if_needed()
-        self.pictures(page, "assist-automatic")
         self.promise("a trial stores nothing but its tokens", self.sql(known) == before
                      and self.request("GET", SETTINGS).json()["tokens_today"] > spent)
+        self.accessible(page, "a trial")
+        self.pictures(page, "assist-trial")
+        if self.options.shots:
+            before = page.viewport_size
+            for width in (390, 1440):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.get_by_role("heading", name="Limits").scroll_into_view_if_needed()
+                self.shot(page, f"assist-automatic-{width}")
+            page.set_viewport_size(before)
         page.get_by_label("Model").fill("another")
         expect(button).to_be_disabled()
         expect(page.get_by_text("Save first.")).to_be_visible()

@@ -1,14 +1,14 @@
 // Automatic answers: on what they are based, and the lines that say that they are automatic.
 
 import { el } from '../../shared/dom.js';
-import { choice, text } from './fields.js';
+import { select, text } from './fields.js';
 
 /** @param {import('./assist.js').AssistForm} form */
 export const automaticAnswers = (form) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'automatic' },
   el('h2', { id: 'automatic' }, 'Automatic answers'),
-  choice(form, 'automatic', {
+  select(form, 'automatic', {
     label: 'While no operator is available, visitors get answers from',
     hint: 'Visitors’ messages then go to the endpoint without an operator. At most one answer for '
       + 'each message, ten in a conversation and 60 an hour, and none once an operator has claimed '
