@@ -4,6 +4,7 @@ import { el, icon } from '../../shared/dom.js';
 import { choose, chosen, LANGUAGE_NAMES, t } from './language.js';
 
 export function languageChoice() {
+  /** @type {HTMLSelectElement} */
   const select = el(
     'select.input',
     { 'aria-label': t('Language'), change: () => choose(select.value) },

@@ -53,7 +53,8 @@ try {
  * A text in the operator's language. `text` is a literal, so that `scripts/web --check` finds it;
  * what stands behind `|` tells texts apart that are equal in English only.
  * @param {string} text
- * @param {...(string | number)} values replace `{}`, or `{1}` and `{2}` if there are several
+ * @param {...(string | number | undefined)} values replace `{}`, or `{1}` and `{2}` if there are
+ *   several
  */
 export const t = (text, ...values) => (texts[text] ?? text.replace(/\|.*/, '')).replace(
   /\{(\d?)\}/g,
@@ -70,7 +71,7 @@ const isolated = (value) => (direction === 'rtl' ? `\u2068${value}\u2069` : valu
 /**
  * A text in pieces, with elements in place of `{}`, or of `{1}` and `{2}`.
  * @param {string} text as for `t`
- * @param {...Node} nodes
+ * @param {...(Node | string)} nodes
  */
 export const pieces = (text, ...nodes) => (texts[text] ?? text).split(/\{(\d?)\}/).map(
   (piece, at) => (at % 2 ? nodes[(Number(piece) || 1) - 1] : piece),
