@@ -236,7 +236,8 @@ export class Thread {
     node ??= el(
       `div.say.${out ? 'out' : 'in'}${isNew ? '.enter' : ''}`,
       {},
-      el('span.sr-only', {}, `${isMe ? word('you') : who.name || who.kind}: `),
+      el('span.sr-only', {}, `${isMe ? word('you') : who.name || (who.kind === 'visitor'
+        ? nameless(`${who.id}`) : who.kind)}: `),
       face(who),
       el('p.bubble', { dir: 'auto' }, on.text(model)),
       on.extra(model),

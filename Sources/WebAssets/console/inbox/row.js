@@ -17,7 +17,7 @@ export function rowModel(row, { mine, wrote, on, first, typing, doing, selected 
   const who = wrote ? t('You') : last?.role === 'bot' ? t('Bot') : authorOf(row)?.name;
   const rating = row.status === 'closed' && row.rating || 0;
   const words = rating && row.rating_comment ? `“${row.rating_comment}”`
-    : (who ? `${who}: ` : '') + (last?.preview ?? '');
+    : who ? t('{1}: {2}', who, last?.preview) : last?.preview ?? '';
   const read = row.visitor_read_seq >= row.last_seq - 1;
   return {
     key: row.id,
@@ -25,7 +25,8 @@ export function rowModel(row, { mine, wrote, on, first, typing, doing, selected 
     name: nameOf(row),
     topic: [row.team?.name, row.title || (row.visitor?.name ? '' : pathOf(row.context?.page))]
       .filter(Boolean).join(' · '),
-    preview: typing ? t('typing: {}', typing) : [doing, words].filter(Boolean).join(' · '),
+    preview: typing ? t('typing: {}', typing)
+      : doing && words ? t('{1} · {2}', doing, words) : doing || words,
     rating,
     typing: !!typing,
     unread: unreadOf(row),

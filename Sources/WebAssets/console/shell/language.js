@@ -58,7 +58,7 @@ try {
  */
 export const t = (text, ...values) => (texts[text] ?? text.replace(/\|.*/, '')).replace(
   /\{(\d?)\}/g,
-  (_, at) => isolated(`${values[(Number(at) || 1) - 1]}`),
+  (_, at) => isolated(`${values[(Number(at) || 1) - 1] ?? ''}`),
 );
 
 /**

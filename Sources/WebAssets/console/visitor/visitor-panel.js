@@ -210,7 +210,7 @@ export class VisitorPanel {
       {},
       el('h3', {}, t('Conversation')),
       list([
-        [t('Started'), `${dayOf(row.created_at, 'long')}, ${time(row.created_at)}`],
+        [t('Started'), t('{1}, {2}', dayOf(row.created_at, 'long'), time(row.created_at))],
         [t('Status'), STATUSES[row.status] ?? row.status],
         [t('Operator'), row.assignee?.name ?? t('Unassigned')],
         [t('Entries'), String(head || row.last_seq)],
