@@ -68,8 +68,10 @@ public enum ProactiveMessages {
         WHERE (SELECT count(*) FROM proactive_messages WHERE workspace_id = $1::uuid) < $10::bigint
         RETURNING \(columns)
       ), noted AS (
-        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
-        SELECT $1::uuid, $2::uuid, $3::text, 'proactive_message.added', id FROM made
+        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+        SELECT $1::uuid, $2::uuid, $3::text, 'proactive_message.added', id,
+          jsonb_build_object('name', name)
+        FROM made
       )
       SELECT * FROM made
       """, actor.parameters + [.uuid(id)] + content.parameters + [.int(countMax)])
@@ -89,8 +91,10 @@ public enum ProactiveMessages {
         WHERE workspace_id = $1::uuid AND id = $4::uuid
         RETURNING \(columns)
       ), noted AS (
-        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
-        SELECT $1::uuid, $2::uuid, $3::text, 'proactive_message.changed', id FROM made
+        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+        SELECT $1::uuid, $2::uuid, $3::text, 'proactive_message.changed', id,
+          jsonb_build_object('name', name)
+        FROM made
       )
       SELECT * FROM made
       """, actor.parameters + [.uuid(id)] + content.parameters)
@@ -103,11 +107,12 @@ public enum ProactiveMessages {
         """
         WITH gone AS (
           DELETE FROM proactive_messages WHERE workspace_id = $1::uuid AND id = $4::uuid
-          RETURNING id
+          RETURNING id, name
         )
-        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
-        SELECT $1::uuid, $2::uuid, $3::text, 'proactive_message.deleted', id FROM gone
-        RETURNING id
+        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+        SELECT $1::uuid, $2::uuid, $3::text, 'proactive_message.deleted', id,
+          jsonb_build_object('name', name)
+        FROM gone RETURNING id
         """, actor.parameters + [.uuid(id)])
     ) { !$0.isEmpty }
   }

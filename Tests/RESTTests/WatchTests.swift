@@ -191,6 +191,13 @@ import Testing
     #expect(changed.string("proactive_message.body") == "A question?")
     #expect(try await world.call("DELETE", "\(Self.proactive)/\(id)", as: admin).status == 204)
     #expect(try await world.call("DELETE", "\(Self.proactive)/\(id)", as: admin).status == 404)
+    let log = try await world.call("GET", "/api/v1/admin/audit-log?limit=3", as: admin)
+    let entries = log.objects("audit_log")
+    #expect(
+      entries.map { $0["action"] as? String } == [
+        "proactive_message.deleted", "proactive_message.changed", "proactive_message.added",
+      ])
+    #expect(entries.allSatisfy { ($0["details"] as? [String: Any])?["name"] as? String == "Checkout" })
   }
 
   @Test(

@@ -2,22 +2,13 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { sentence } from '../shell/rest.js';
+import { nameOf } from './audit-actions.js';
 import { pane } from './pane.js';
 import { moment } from './times.js';
 
 /** @type {Record<string, string>} */
 const ACTORS = { api_key: 'API key', command: 'Command line', rule: 'Gateway' };
 const PAGE = 50; // entries of one request
-
-/**
- * `member.updated` as words.
- * @param {string} action
- */
-const words = (action) => {
-  const [what, done = ''] = action.split('.');
-  const phrase = `${what} ${done}`.replaceAll('_', ' ').trim();
-  return (phrase[0].toUpperCase() + phrase.slice(1)).replace(/^Api /, 'API ');
-};
 
 /**
  * The changed members in one line.
@@ -69,7 +60,7 @@ export async function open(context) {
       {},
       el('td', {}, el('time.num', { datetime: entry.created_at }, moment(entry.created_at))),
       el('td', {}, who(entry)),
-      el('td', {}, words(entry.action)),
+      el('td', {}, nameOf(entry.action)),
       el('td.wrap', {}, gist(entry.details)),
     )));
     more.hidden = !cursor;

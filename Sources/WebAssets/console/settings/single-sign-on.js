@@ -2,6 +2,7 @@
 // groups give. The client's secret is written and never shown again.
 
 import { el } from '../../shared/dom.js';
+import { find } from '../shell/element.js';
 import { confirmed, copyable, select, text, toggle } from './fields.js';
 import { Form, saveBar } from './form.js';
 import { pane } from './pane.js';
@@ -12,7 +13,7 @@ const ROLES = [['agent', 'Agent'], ['admin', 'Administrator'], ['owner', 'Owner'
 
 /** @type {IdentityProvider} */
 const BLANK = {
-  enabled: true,
+  enabled: false,
   label: '',
   issuer: '',
   client_id: '',
@@ -86,6 +87,26 @@ const remove = (context, form) => form.save(async () => {
 }, 'Removed');
 
 /**
+ * The switch works once a provider is saved: before, there is nothing to switch on.
+ * @param {ProviderForm} form
+ */
+function onSwitch(form) {
+  const root = toggle(form, 'enabled', {
+    label: 'Single sign-on', hint: 'Fill in the provider and save it, then switch it on',
+  });
+  const control = find(root, 'input', HTMLInputElement);
+  const hint = find(root, '.meta', HTMLElement);
+  const follow = () => {
+    const exists = !!form.saved.issuer;
+    if (control) control.disabled = !exists || !!form.locked;
+    if (hint) hint.hidden = exists;
+  };
+  form.onChange(follow);
+  follow();
+  return root;
+}
+
+/**
  * @param {ProviderForm} form
  * @param {string?} address
  */
@@ -93,7 +114,7 @@ const registration = (form, address) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'provider' },
   el('h2', { id: 'provider' }, 'Provider'),
-  toggle(form, 'enabled', { label: 'Single sign-on' }),
+  onSwitch(form),
   address && el(
     'div.field',
     {},
