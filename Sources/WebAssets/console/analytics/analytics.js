@@ -4,6 +4,7 @@
 // operator, a team or a tag.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { fullDate, shortDate } from './marks.js';
 import { overview } from './overview.js';
 import { flat } from './panel.js';
@@ -28,8 +29,8 @@ const FRESH = 60_000;
  *   scope: Query) => HTMLElement[]}>}
  */
 const PARTS = {
-  overview: { title: 'Overview', draw: overview },
-  ratings: { title: 'Satisfaction', draw: satisfaction },
+  overview: { title: t('Overview'), draw: overview },
+  ratings: { title: t('Satisfaction'), draw: satisfaction },
 };
 
 /**
@@ -38,16 +39,16 @@ const PARTS = {
  */
 export function analytics({ rest }) {
   const meta = el('span.meta');
-  const parts = el('nav.segments', { 'aria-label': 'Part' });
-  const segments = el('nav.segments', { 'aria-label': 'Period' });
-  const file = el('button.button', { type: 'button', disabled: true }, 'Export CSV');
+  const parts = el('nav.segments', { 'aria-label': t('Part') });
+  const segments = el('nav.segments', { 'aria-label': t('Period') });
+  const file = el('button.button', { type: 'button', disabled: true }, t('Export CSV'));
   const body = el('div.doc-body');
   let place = { days: USUAL, part: 'overview' };
   const scopes = scopeField((path) => { location.hash = address(place.days, place.part, path); });
   const root = el(
     'main.doc',
-    { 'aria-label': 'Analytics' },
-    el('header', {}, el('h1', { tabindex: -1 }, 'Analytics'), meta, el('span.grow'), scopes.root,
+    { 'aria-label': t('Analytics') },
+    el('header', {}, el('h1', { tabindex: -1 }, t('Analytics')), meta, el('span.grow'), scopes.root,
       parts, segments, file), body,
   );
   let turn = 0;
@@ -64,7 +65,7 @@ export function analytics({ rest }) {
     segments.replaceChildren(...RANGES.map((each) => el('a', {
       href: address(each, part, path),
       'aria-current': each === days && 'true',
-    }, `${each} days`)));
+    }, t('{} days', each))));
     parts.replaceChildren(...Object.entries(PARTS).map(([key, { title }]) => el('a', {
       href: address(days, key, path),
       'aria-current': key === part && 'page',
@@ -144,8 +145,10 @@ const signOf = (answers) => JSON.stringify(answers,
  * @param {Analytics} figures
  */
 function heading({ from, to, time_zone: zone, counted_at: at }) {
-  const age = Date.now() - Date.parse(at) > FRESH ? `, counted until ${when.format(Date.parse(at))}` : '';
-  return `${shortDate(from)} to ${fullDate(to)}, ${zone.replaceAll('_', ' ')}${age}`;
+  const [first, last, place] = [shortDate(from), fullDate(to), zone.replaceAll('_', ' ')];
+  return Date.now() - Date.parse(at) > FRESH
+    ? t('{1} to {2}, {3}, counted until {4}', first, last, place, when.format(Date.parse(at)))
+    : t('{1} to {2}, {3}', first, last, place);
 }
 
 /**
@@ -157,10 +160,10 @@ function nothing(days, all) {
     'div.empty',
     {},
     icon('chart'),
-    el('b', {}, `No conversations in the last ${days} days`),
-    all ? el('a.button', { href: all }, 'Show all conversations') : [
-      el('p', {}, 'Analytics start with the first conversation. Is the widget on your site?'),
-      el('a.button', { href: '#/settings/appearance' }, 'Get the snippet'),
+    el('b', {}, t('No conversations in the last {} days', days)),
+    all ? el('a.button', { href: all }, t('Show all conversations')) : [
+      el('p', {}, t('Analytics start with the first conversation. Is the widget on your site?')),
+      el('a.button', { href: '#/settings/appearance' }, t('Get the snippet')),
     ],
   );
 }
@@ -174,8 +177,8 @@ function failed(error, again) {
     'div.empty',
     { role: 'alert' },
     icon(statusOf(error) ? 'alert' : 'nowifi'),
-    el('b', {}, 'Analytics could not be loaded'),
+    el('b', {}, t('Analytics could not be loaded')),
     el('p', {}, sentence(error)),
-    el('button.button', { type: 'button', click: again }, 'Try again'),
+    el('button.button', { type: 'button', click: again }, t('Try again')),
   );
 }

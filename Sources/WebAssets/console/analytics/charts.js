@@ -1,6 +1,7 @@
 // The charts of Analytics. Bars begin at 0, a gap in the data is a gap in the line, and each line
 // has its name at its end.
 
+import { t } from '../shell/language.js';
 import {
   chart, count, countTicks, dayMarks, grid, longDay, mark, reader, shortDate, timeTicks,
 } from './marks.js';
@@ -61,7 +62,7 @@ export function lines({ days, series, size, words, format, scale }) {
 }
 
 /** @param {number} size */
-const samples = (size) => size === 0 ? 'no data' : `n = ${count.format(size)}`;
+const samples = (size) => size === 0 ? t('no data') : `n = ${count.format(size)}`;
 
 /**
  * The path with its gaps. A point between two gaps is a dot.
@@ -127,7 +128,7 @@ function peak({ one, points }, x, y, format, names, left, right) {
   const most = known[known.length - 1];
   const at = points.indexOf(most);
   if (most < known[known.length >> 1] * 1.8 || at > points.length - 3) return [];
-  const words = `${format(most)} on ${shortDate(names[at])}`;
+  const words = t('{1} on {2}', format(most), shortDate(names[at]));
   const half = words.length * 3.2; // half the width of the text, about
   return [
     mark('circle', { class: `f${one.tone} ring`, cx: x(at), cy: y(most), r: 3 }),
@@ -228,7 +229,7 @@ export function range(low, high, most) {
 }
 
 /** @type {Tick[]} */
-export const shareScale = [0, 25, 50, 75, 100].map((value) => [value, `${value}\u00a0%`]);
+export const shareScale = [0, 25, 50, 75, 100].map((value) => [value, t('{}\u00a0%', value)]);
 
 /**
  * A bar for each number of stars, the best first.

@@ -1,6 +1,7 @@
 // Figures by operator, team or tag, as a table whose rows have a picture each.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { face } from '../../shared/thread.js';
 import { choice, csvButton, flat } from './panel.js';
 import { table } from './tables.js';
@@ -15,12 +16,12 @@ import { table } from './tables.js';
  */
 
 /** @type {Record<Kind, string>} */
-export const KINDS = { operators: 'Operators', teams: 'Teams', tags: 'Tags' };
+export const KINDS = { operators: t('Operators'), teams: t('Teams'), tags: t('Tags') };
 /** @type {Record<Kind, [head: string, gone: string, none: string]>} */
 const WORDS = {
-  operators: ['Operator', 'A former operator', 'No operator had a conversation in this period.'],
-  teams: ['Team', 'A former team', 'No team had a conversation in this period.'],
-  tags: ['Tag', '', 'No conversation of this period has a tag.'],
+  operators: [t('Operator'), t('A former operator'), t('No operator had a conversation in this period.')],
+  teams: [t('Team'), t('A former team'), t('No team had a conversation in this period.')],
+  tags: [t('Tag'), '', t('No conversation of this period has a tag.')],
 };
 
 /**
@@ -53,12 +54,15 @@ function title(kind, one) {
 export const nameOf = (kind, one) => one.name || WORDS[kind][1];
 
 /**
- * @param {{name: string, words: string, groups: Groups, total: Group, columns: GroupColumn[],
- *   cells: (one: Group, all: Group[]) => Cell[], file: string, more?: HTMLElement}} on
- *   `columns` and `cells` are without the name
+ * @param {{name: string, choose: string, words: string, groups: Groups, total: Group,
+ *   columns: GroupColumn[], cells: (one: Group, all: Group[]) => Cell[], file: string,
+ *   more?: HTMLElement}} on `choose` names the buttons for operators, teams or tags; `columns` and
+ *   `cells` are without the name
  * @returns {{root: HTMLElement, draw: () => void}}
  */
-export function groupPanel({ name, words, groups, total, columns, cells, file, more }) {
+export function groupPanel({
+  name, choose, words, groups, total, columns, cells, file, more,
+}) {
   /** @type {Kind} */
   let kind = 'operators';
   let by = 1;
@@ -74,14 +78,14 @@ export function groupPanel({ name, words, groups, total, columns, cells, file, m
     }
     const held = document.activeElement?.closest('th')?.cellIndex;
     place.replaceChildren(table(
-      `${name} by ${head.toLowerCase()}`,
+      t('{1}: {2}', name, KINDS[kind]),
       all.map((column, at) => at && !column.of ? column.name : {
         name: column.name,
         order: at === by ? down ? 'descending' : 'ascending' : '',
         click: () => { down = at === by ? !down : at > 0; by = at; draw(); },
       }),
       shown.map((one) => [title(kind, one), ...cells(one, shown)]),
-      ['All conversations', ...cells(total, shown)],
+      [t('All conversations'), ...cells(total, shown)],
     ));
     if (held != null) place.querySelectorAll('thead th')[held]?.querySelector('button')?.focus();
   };
@@ -96,7 +100,7 @@ export function groupPanel({ name, words, groups, total, columns, cells, file, m
       csvButton(name, file, () => groups[kind].map((one) => (
         { ...flat(one), name: nameOf(kind, one) }))),
     ),
-    el('div.choices', {}, choice(`${name} by`, KINDS, kind, (chosen) => { kind = chosen; draw(); }),
+    el('div.choices', {}, choice(choose, KINDS, kind, (chosen) => { kind = chosen; draw(); }),
       more),
     el('p', {}, words),
     place,

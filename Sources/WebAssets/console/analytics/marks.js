@@ -1,6 +1,7 @@
 // The parts that all charts share: SVG elements, axes with round numbers, values in words.
 
 import { el } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 
 const SPACE = 'http://www.w3.org/2000/svg';
 const SECOND = 1000;
@@ -15,8 +16,8 @@ const LINES = 4; // of the grid, at most
 /** @typedef {(value: number) => number} Scale from a value or an index to px */
 /** @typedef {SVGElement | string | null | undefined | false} Mark falsy ones are left out */
 
-export const count = new Intl.NumberFormat();
-export const mean = new Intl.NumberFormat(undefined, {
+export const count = new Intl.NumberFormat(locale);
+export const mean = new Intl.NumberFormat(locale, {
   minimumFractionDigits: 1,
   maximumFractionDigits: 1,
 });
@@ -47,13 +48,14 @@ export function span(ms) {
     const seconds = Math.round(ms / SECOND);
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
   }
-  if (ms < HOUR) return `${Math.round(ms / MINUTE)}\u00a0min`;
+  if (ms < HOUR) return t('{}\u00a0min', Math.round(ms / MINUTE));
   if (ms < DAY) {
     const minutes = Math.round(ms / MINUTE);
     const rest = minutes % 60;
-    return `${Math.floor(minutes / 60)}\u00a0h${rest && minutes < 600 ? ` ${rest}\u00a0min` : ''}`;
+    const hours = Math.floor(minutes / 60);
+    return rest && minutes < 600 ? t('{1}\u00a0h {2}\u00a0min', hours, rest) : t('{}\u00a0h', hours);
   }
-  return `${mean.format(ms / DAY)}\u00a0d`;
+  return t('{}\u00a0d', mean.format(ms / DAY));
 }
 
 /**
@@ -77,8 +79,8 @@ function tickWords(value, step) {
     const seconds = String(value % MINUTE / SECOND).padStart(2, '0');
     return `${Math.floor(value / MINUTE)}:${seconds}`;
   }
-  if (step < HOUR) return `${value / MINUTE}\u00a0min`;
-  return step < DAY ? `${value / HOUR}\u00a0h` : `${value / DAY}\u00a0d`;
+  if (step < HOUR) return t('{}\u00a0min', value / MINUTE);
+  return step < DAY ? t('{}\u00a0h', value / HOUR) : t('{}\u00a0d', value / DAY);
 }
 
 /**
@@ -112,7 +114,7 @@ const asDate = (day) => new Date(`${day}T00:00:00Z`);
  * @returns {(day: string) => string}
  */
 const name = (options) => {
-  const format = new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', ...options });
+  const format = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options });
   return (day) => format.format(asDate(day));
 };
 export const shortDay = name({ weekday: 'short', day: 'numeric' });

@@ -1,6 +1,7 @@
 // Volume and times of a period, against the period before, and by operator, team or tag.
 
 import { el } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 import { change, NUMBER, SHARE, TIME } from './change.js';
 import { bars, heat, lines, range } from './charts.js';
 import { groupPanel } from './groups.js';
@@ -16,20 +17,30 @@ import { dueOf, missedOf, missedOverTime, missedWords, targetTile } from './targ
 /** @typedef {import('./groups.js').Group} Group */
 /** @typedef {import('./groups.js').Groups} Groups */
 
-/** @param {'short' | 'long'} weekday */
-const week = (weekday) => [1, 2, 3, 4, 5, 6, 7].map((day) => new Intl.DateTimeFormat(undefined, {
-  weekday, timeZone: 'UTC' }).format(Date.UTC(2024, 0, day)));
+/**
+ * @param {'short' | 'long'} weekday
+ * @param {string=} language
+ */
+const week = (weekday, language = locale) => [1, 2, 3, 4, 5, 6, 7].map(
+  (day) => new Intl.DateTimeFormat(language, { weekday, timeZone: 'UTC' })
+    .format(Date.UTC(2024, 0, day)));
 const [WEEK, DAYS] = [week('short'), week('long')];
+const COLUMNS = week('long', 'en'); // of a file
 
 /** @type {Record<Time, string>} */
 const TIMES = {
-  first_response: 'First response', resolution: 'Resolution', wait: 'Waiting time',
+  first_response: t('First response'), resolution: t('Resolution'), wait: t('Waiting time'),
+};
+/** @type {Record<Time, string>} */
+const MEDIANS = {
+  first_response: t('First response, median'), resolution: t('Resolution, median'),
+  wait: t('Waiting time, median'),
 };
 /** @type {Record<Time, string>} */
 const DEFINITIONS = {
-  wait: 'From the first message until an operator claims it.',
-  first_response: 'From the first message to the first reply by an operator.',
-  resolution: 'From the first message until the conversation is closed.',
+  wait: t('From the first message until an operator claims it.'),
+  first_response: t('From the first message to the first reply by an operator.'),
+  resolution: t('From the first message until the conversation is closed.'),
 };
 
 /**
@@ -64,18 +75,19 @@ function tiles(figures, days) {
   const { sessions } = total;
   /** @param {Time} time */
   const pair = (time) => {
-    const name = `${TIMES[time]}, median`;
+    const name = MEDIANS[time];
     const size = samplesOf(total, time);
     const [p50, p90] = timesOf(total, time);
     const [oldP50, oldP90] = timesOf(before, time);
     if (p50 == null) {
-      return tile(name, few(size ? 'too few' : 'none yet'), `From ${size} of ${sessions}`);
+      return tile(name, few(size ? t('too few') : t('none yet')),
+        t('From {1} of {2}', size, sessions));
     }
     return tile(
       name,
       span(p50),
       change(p50, oldP50, TIME),
-      p90 == null ? `P90 needs ${LEAST.p90} conversations, there were ${size}`
+      p90 == null ? t('P90 needs {1} conversations, there were {2}', LEAST.p90, size)
         : ['P90 ', span(p90), oldP90 != null && ', ', change(p90, oldP90, TIME)],
     );
   };
@@ -83,12 +95,12 @@ function tiles(figures, days) {
   return el(
     'dl.tiles',
     {},
-    tile('Conversations', count.format(sessions), change(sessions, before.sessions, NUMBER),
-      `${count.format(before.sessions)} in the ${days} days before`),
+    tile(t('Conversations'), count.format(sessions), change(sessions, before.sessions, NUMBER),
+      t('{1} in the {2} days before', count.format(before.sessions), days)),
     ...['wait', 'first_response', 'resolution'].map((time) => pair(/** @type {Time} */ (time))),
     good == null
-      ? tile('Good ratings', few(total.csat_count ? 'too few' : 'none yet'), ratingsOf(total))
-      : tile('Good ratings', percent(good), change(good, goodOf(before), SHARE, 'point'),
+      ? tile(t('Good ratings'), few(total.csat_count ? t('too few') : t('none yet')), ratingsOf(total))
+      : tile(t('Good ratings'), percent(good), change(good, goodOf(before), SHARE),
         ratingsOf(total)),
     targetTile(figures),
   );
@@ -101,21 +113,32 @@ function tiles(figures, days) {
  */
 function volume(days, total, file) {
   const best = days.reduce((most, day) => day.sessions > most.sessions ? day : most);
-  const words = `${count.format(total.sessions)} conversations with ${
-    count.format(total.messages)} messages; ${count.format(total.closed)} of them are closed. `
-    + `Busiest day: ${longDay(best.day)}, with ${count.format(best.sessions)}.`;
+  const words = t('{1} conversations with {2} messages; {3} of them are closed. Busiest day: {4}, with {5}.',
+    count.format(total.sessions), count.format(total.messages), count.format(total.closed),
+    longDay(best.day), count.format(best.sessions));
   return panel({
-    title: 'Conversations',
+    title: t('Conversations'),
     words,
     className: '.w12',
-    draw: () => bars({ days, of: ({ sessions }) => sessions, words: `Conversations by day. ${words}` }),
-    columns: ['Day', 'Conversations', 'Claimed', 'Answered', 'Closed', 'Messages'],
+    draw: () => bars({ days, of: ({ sessions }) => sessions, words: t('Conversations by day. {}', words) }),
+    columns: [t('Day'), t('Conversations'), t('Claimed'), t('Answered'), t('Closed'), t('Messages')],
     rows: () => days.map(({ day, sessions, claimed, answered, closed, messages }) => [
       fullDate(day), ...[sessions, claimed, answered, closed, messages].map(count.format),
     ]),
     file,
     data: () => days.map(flat),
   });
+}
+
+/**
+ * @param {string} size
+ * @param {number | null | undefined} p50
+ * @param {number | null | undefined} p90
+ */
+function spread(size, p50, p90) {
+  if (p50 == null) return t('Too few conversations.');
+  return p90 == null ? t('Of {1} conversations, half within {2}.', size, span(p50))
+    : t('Of {1} conversations, half within {2}, nine in ten within {3}.', size, span(p50), span(p90));
 }
 
 /**
@@ -128,15 +151,13 @@ function timePanel(time, days, total, file) {
   const title = TIMES[time];
   const size = (/** @type {Figures} */ one) => samplesOf(one, time);
   const scarce = days.filter((day) => size(day) > 0 && size(day) < LEAST.p90).length;
-  const gaps = scarce ? ` ${scarce === 1 ? '1 day' : `${scarce} days`} with fewer than ${
-    LEAST.p90} of them ${scarce === 1 ? 'has' : 'have'} no P90.` : '';
-  const [p50, p90] = timesOf(total, time);
-  const tail = p90 == null ? '' : `, nine in ten within ${span(p90)}`;
-  const figures = p50 == null ? 'Too few conversations.'
-    : `Of ${count.format(size(total))} conversations, half within ${span(p50)}${tail}.`;
+  const gaps = !scarce ? ''
+    : scarce === 1 ? t('1 day with fewer than {} of them has no P90.', LEAST.p90)
+    : t('{1} days with fewer than {2} of them have no P90.', scarce, LEAST.p90);
+  const figures = spread(count.format(size(total)), ...timesOf(total, time));
   return panel({
     title,
-    words: `${DEFINITIONS[time]} ${figures}${gaps}`,
+    words: `${DEFINITIONS[time]} ${figures} ${gaps}`.trim(),
     draw: () => lines({
       days,
       size,
@@ -145,9 +166,9 @@ function timePanel(time, days, total, file) {
         { of: (day) => timesOf(day, time)[1], name: 'P90', tone: 2 },
       ],
       format: span,
-      words: `${title} by day. ${figures}`,
+      words: t('{1} by day. {2}', title, figures),
     }),
-    columns: ['Day', 'P50', 'P90', 'Conversations'],
+    columns: [t('Day'), 'P50', 'P90', t('Conversations')],
     rows: () => days.map((day) => [
       fullDate(day.day), ...timesOf(day, time).map(span), count.format(size(day)),
     ]),
@@ -172,21 +193,21 @@ function byHour(hours, file) {
   /** @param {number} value */
   const clock = (value) => `${String(value).padStart(2, '0')}:00`;
   const words = most
-    ? `When conversations start; darker means more. Busiest: ${DAYS[day]}, ${
-      clock(hour)} to ${clock((hour + 1) % 24)}, with ${count.format(most)}.`
-    : 'When conversations start.';
+    ? t('When conversations start; darker means more. Busiest: {1}, {2} to {3}, with {4}.', DAYS[day],
+      clock(hour), clock((hour + 1) % 24), count.format(most))
+    : t('When conversations start.');
   return panel({
-    title: 'By weekday and hour',
+    title: t('By weekday and hour'),
     words,
     className: '.w12',
     draw: () => heat({ hours, dayNames: WEEK, words }),
-    columns: ['Hour', ...WEEK],
+    columns: [t('Hour'), ...WEEK],
     rows: () => Array.from({ length: 24 }, (_, at) => [
       clock(at), ...hours.map((row) => count.format(row[at])),
     ]),
     file,
     data: () => Array.from({ length: 24 }, (_, at) => ({
-      hour: clock(at), ...Object.fromEntries(hours.map((row, place) => [DAYS[place], row[at]])),
+      hour: clock(at), ...Object.fromEntries(hours.map((row, place) => [COLUMNS[place], row[at]])),
     })),
   });
 }
@@ -204,26 +225,27 @@ function byGroup(groups, figures, file) {
   /** @type {(one: Group, at: 0 | 1) => Cell} */
   const value = (one, at) => {
     const now = timesOf(one, time)[at];
-    if (now == null) return { words: samplesOf(one, time) ? 'too few' : '–', few: true };
+    if (now == null) return { words: samplesOf(one, time) ? t('too few') : '–', few: true };
     const old = one.previous && timesOf(one.previous, time)[at];
     return el('span.compared', {}, span(now), change(now, old, TIME));
   };
   const { root, draw } = groupPanel({
-    name: 'Groups',
-    words: 'Median (teal) and P90 (ochre) on one scale from 0 to the longest, and the change from the '
-      + `period before. A median needs ${LEAST.p50} conversations, a P90 ${LEAST.p90}.`,
+    name: t('Groups'),
+    choose: t('Groups by'),
+    words: t('Median (teal) and P90 (ochre) on one scale from 0 to the longest, and the change from the period before. A median needs {1} conversations, a P90 {2}.',
+      LEAST.p50, LEAST.p90),
     groups,
     total: { ...total, missed_targets: missed, due_targets: due },
     file,
-    more: choice('Time', TIMES, time, (chosen) => { time = chosen; draw(); }),
+    more: choice(t('Time'), TIMES, time, (chosen) => { time = chosen; draw(); }),
     columns: [
-      { name: 'Conversations', of: ({ sessions }) => sessions },
-      { name: 'Messages', of: ({ messages }) => messages },
-      { name: 'With this time', of: (one) => samplesOf(one, time) },
-      { name: 'Median', of: (one) => timesOf(one, time)[0] ?? null },
+      { name: t('Conversations'), of: ({ sessions }) => sessions },
+      { name: t('Messages'), of: ({ messages }) => messages },
+      { name: t('With this time'), of: (one) => samplesOf(one, time) },
+      { name: t('Median'), of: (one) => timesOf(one, time)[0] ?? null },
       { name: 'P90', of: (one) => timesOf(one, time)[1] ?? null },
-      { name: 'Median to P90' },
-      ...hasTargets ? [{ name: 'Targets missed', of: missedOf }] : [],
+      { name: t('Median to P90') },
+      ...hasTargets ? [{ name: t('Targets missed'), of: missedOf }] : [],
     ],
     cells: (one, all) => {
       const most = Math.max(1, ...all.flatMap((each) => timesOf(each, time).map((at) => at ?? 0)));

@@ -1,6 +1,7 @@
 // The frames of Analytics: a tile with one figure, and a panel with a chart, its table and its CSV.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { count } from './marks.js';
 import { csv, download, table } from './tables.js';
 
@@ -50,11 +51,11 @@ export const responseOf = ({ csat_count: size, sessions }) => (
   sessions ? size / sessions * 100 : null);
 
 /** @param {number | null | undefined} value */
-export const percent = (value) => value == null ? '–' : `${Math.round(value)}\u00a0%`;
+export const percent = (value) => value == null ? '–' : t('{}\u00a0%', Math.round(value));
 
 /** @param {Figures} total */
-export const ratingsOf = (total) => `${count.format(total.csat_count)} of ${
-  count.format(total.sessions)} conversations rated (${percent(responseOf(total))})`;
+export const ratingsOf = (total) => t('{1} of {2} conversations rated ({3})',
+  count.format(total.csat_count), count.format(total.sessions), percent(responseOf(total)));
 
 /**
  * @param {string} name
@@ -104,7 +105,7 @@ export function flat(figures) {
  */
 export const csvButton = (title, file, rows) => el('button.button.quiet.as-table', {
   type: 'button',
-  'aria-label': `${title} as CSV`,
+  'aria-label': t('{} as CSV', title),
   click: () => download(file, csv(rows())),
 }, 'CSV');
 
@@ -119,13 +120,13 @@ export function panel({ title, words, className = '', draw, columns, rows, file,
   const button = el('button.button.quiet.as-table', {
     type: 'button',
     'aria-pressed': 'false',
-    'aria-label': `${title} as a table`,
+    'aria-label': t('{} as a table', title),
     click() {
       const now = button.getAttribute('aria-pressed') !== 'true';
       button.setAttribute('aria-pressed', String(now));
       place.replaceChildren(now ? table(title, columns, rows()) : draw());
     },
-  }, 'Table');
+  }, t('Table'));
   return el(`section.panel${className}`, { 'aria-label': title },
     el('div.panel-head', {}, el('h2', {}, title), choice, button, csvButton(title, file, data)),
     el('p', {}, words), place);

@@ -1,6 +1,7 @@
 // The ratings of a period, newest first, each with its comment and a link to its conversation.
 
 import { el } from '../../shared/dom.js';
+import { locale, pieces, t } from '../shell/language.js';
 import { nameOf } from './groups.js';
 import { count, longDay } from './marks.js';
 import { csv, download } from './tables.js';
@@ -15,7 +16,7 @@ const FILE_PAGE = 200; // of one request for a file
 const FILE_MAX = 5000; // of a file
 /** Pages without a rating that are skipped in a row; each covers 2,000 ratings. */
 const EMPTY_MAX = 5;
-export const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+export const when = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
 /**
  * The next page that has a rating.
@@ -59,14 +60,14 @@ const item = ({ session, rating, comment, visitor, operator, team, tags, day, at
     'p.meta',
     {},
     stars(rating),
-    el('time', { datetime: at, title: `The conversation began on ${longDay(day)}` },
+    el('time', { datetime: at, title: t('The conversation began on {}', longDay(day)) },
       when.format(new Date(at))),
     visitor && el('bdi', {}, visitor),
-    operator && el('span', {}, 'with ', el('bdi', {}, operator)),
-    team && el('span', {}, 'team ', el('bdi', {}, team)),
+    operator && el('span', {}, ...pieces('with {}', el('bdi', {}, operator))),
+    team && el('span', {}, ...pieces('team {}', el('bdi', {}, team))),
     ...tags.map((tag) => el('bdi.chip', {}, tag)),
-    session ? el('a', { href: `#${session}` }, 'View conversation')
-      : el('span', {}, 'Conversation deleted'),
+    session ? el('a', { href: `#${session}` }, t('View conversation'))
+      : el('span', {}, t('Conversation deleted')),
   ),
   comment && el('p', {}, remark(comment)),
 );
@@ -74,13 +75,14 @@ const item = ({ session, rating, comment, visitor, operator, team, tags, day, at
 /**
  * A select of what ratings are narrowed to.
  * @param {string} name
+ * @param {string} any the words of no choice
  * @param {[value: string, words: string][]} options
  * @param {() => void} change
  */
-const narrow = (name, options, change) => el(
+const narrow = (name, any, options, change) => el(
   'select.input',
   { 'aria-label': name, change, hidden: !options.length },
-  el('option', { value: '' }, `Any ${name.toLowerCase()}`),
+  el('option', { value: '' }, any),
   ...options.map(([value, words]) => el('option', { value }, words)),
 );
 
@@ -90,15 +92,15 @@ const narrow = (name, options, change) => el(
  * @param {() => void} change
  */
 const filters = (groups, change) => ({
-  rating: narrow('Rating', [5, 4, 3, 2, 1].map((value) => [
-    String(value), value === 1 ? '1 star' : `${value} stars`]), change),
+  rating: narrow(t('Rating'), t('Any rating'), [5, 4, 3, 2, 1].map((value) => [
+    String(value), value === 1 ? t('1 star') : t('{} stars', value)]), change),
   ...groups && {
-    operator: narrow('Operator', groups.operators.map((one) => [
+    operator: narrow(t('Operator'), t('Any operator'), groups.operators.map((one) => [
       one.id ?? '', nameOf('operators', one)]), change),
-    team: narrow('Team', groups.teams.map((one) => [one.id ?? '', nameOf('teams', one)]), change),
-    tag: narrow('Tag', groups.tags.map(({ name }) => [name, name]), change),
+    team: narrow(t('Team'), t('Any team'), groups.teams.map((one) => [one.id ?? '', nameOf('teams', one)]), change),
+    tag: narrow(t('Tag'), t('Any tag'), groups.tags.map(({ name }) => [name, name]), change),
   },
-  comments: narrow('Comment', [['only', 'With a comment']], change),
+  comments: narrow(t('Comment'), t('Any comment'), [['only', t('With a comment')]], change),
 });
 
 class Ratings {
@@ -108,9 +110,9 @@ class Ratings {
   #status = el('p.meta', { role: 'status' });
   #list = el('ol');
   #more = el('button.button', { type: 'button', hidden: true, click: () => { this.#older(); } },
-    'Show older ratings');
+    t('Show older ratings'));
   #file = el('button.button.quiet.as-table', {
-    type: 'button', 'aria-label': 'Ratings as CSV', click: () => { this.#save(); } }, 'CSV');
+    type: 'button', 'aria-label': t('Ratings as CSV'), click: () => { this.#save(); } }, 'CSV');
   /** @type {string?} */
   #cursor = null;
   #turn = 0;
@@ -126,10 +128,10 @@ class Ratings {
     this.#fields = filters(groups, () => { this.#load(); });
     this.root = el(
       'section.remarks',
-      { 'aria-label': 'Ratings' },
-      el('div.panel-head', {}, el('h2', {}, 'Ratings'), this.#file),
-      el('div.choices', { role: 'group', 'aria-label': 'Filters' }, ...Object.values(this.#fields)),
-      el('p', {}, 'Those of the conversations that began in this period, the newest day first.'),
+      { 'aria-label': t('Ratings') },
+      el('div.panel-head', {}, el('h2', {}, t('Ratings')), this.#file),
+      el('div.choices', { role: 'group', 'aria-label': t('Filters') }, ...Object.values(this.#fields)),
+      el('p', {}, t('Those of the conversations that began in this period, the newest day first.')),
       this.#list,
       this.#status,
       this.#more,
@@ -167,7 +169,7 @@ class Ratings {
       page = await ratingPage(this.#rest, this.#query);
       const isNarrow = Object.values(this.#fields).some(({ value }) => value);
       if (!page.ratings.length) {
-        words = isNarrow ? 'No rating matches these filters.' : 'No ratings in this period.';
+        words = isNarrow ? t('No rating matches these filters.') : t('No ratings in this period.');
       }
     } catch (error) { words = sentence(error); }
     if (turn !== this.#turn) return;
@@ -198,7 +200,7 @@ class Ratings {
       const { from, to } = this.#period;
       const { rows, isWhole } = await all(this.#rest, this.#query);
       download(`chirrup-ratings-${from}-${to}.csv`, csv(rows));
-      return isWhole ? '' : `The file contains the newest ${count.format(rows.length)} ratings.`;
+      return isWhole ? '' : t('The file contains the newest {} ratings.', count.format(rows.length));
     });
   }
 }

@@ -2,7 +2,8 @@
 // over time, by operator, team or tag, and one by one.
 
 import { el } from '../../shared/dom.js';
-import { change, SHARE } from './change.js';
+import { t } from '../shell/language.js';
+import { change, MEAN, RESPONSE, SHARE } from './change.js';
 import { lines, shareScale, starBars, starShares } from './charts.js';
 import { groupPanel } from './groups.js';
 import { count, fullDate, mean } from './marks.js';
@@ -58,16 +59,17 @@ const tenths = (value) => value == null ? null : Math.round(value * 10) / 10;
 function tiles(total, before) {
   const [good, average, response] = [goodOf(total), tenths(meanOf(total)), responseOf(total)];
   const old = tenths(meanOf(before));
-  const none = few(total.csat_count ? 'too few' : 'none yet');
+  const none = few(total.csat_count ? t('too few') : t('none yet'));
   return el(
     'dl.tiles',
     {},
-    tile('Good ratings', good == null ? none : percent(good),
-      change(good, goodOf(before), SHARE, 'point'), '4 or 5 stars'),
-    tile('Average', average == null ? none : [mean.format(average), ' ', el('small', {}, 'of 5')],
-      change(average, old, SHARE), old == null ? '' : `${mean.format(old)} in the period before`),
-    tile('Response rate', percent(response), change(response, responseOf(before), {
-      up: 'more', down: 'fewer', better: 'neutral' }, 'point'), ratingsOf(total)),
+    tile(t('Good ratings'), good == null ? none : percent(good),
+      change(good, goodOf(before), SHARE), t('4 or 5 stars')),
+    tile(t('Average'), average == null ? none : [mean.format(average), ' ', el('small', {}, t('of 5'))],
+      change(average, old, MEAN),
+      old == null ? '' : t('{} in the period before', mean.format(old))),
+    tile(t('Response rate'), percent(response), change(response, responseOf(before), RESPONSE),
+      ratingsOf(total)),
   );
 }
 
@@ -107,24 +109,26 @@ export function goodOverTime(days, total, file) {
   /** @type {'day' | 'week'} */
   let step = days.length > 31 ? 'week' : 'day';
   const rows = () => step === 'day' ? days : weeks;
-  const figures = total.csat_count < LEAST.rating ? 'Too few ratings.'
-    : `${percent(goodOf(total))} of ${count.format(total.csat_count)} ratings have 4 or 5 stars.`;
+  const figures = total.csat_count < LEAST.rating ? t('Too few ratings.')
+    : t('{1} of {2} ratings have 4 or 5 stars.', percent(goodOf(total)), count.format(total.csat_count));
   const place = el('div.contents');
   const draw = () => {
-    const [one, many] = step === 'day' ? ['Day', 'Days'] : ['Week from', 'Weeks'];
+    const isDaily = step === 'day';
     place.replaceChildren(panel({
-      title: 'Good ratings over time',
-      words: `By the ${step} on which the conversation began. ${figures} ${many} with fewer than ${
-        LEAST.rating} ratings are not shown.`,
+      title: t('Good ratings over time'),
+      words: isDaily
+        ? t('By the day on which the conversation began. {1} Days with fewer than {2} ratings are not shown.', figures, LEAST.rating)
+        : t('By the week in which the conversation began. {1} Weeks with fewer than {2} ratings are not shown.', figures, LEAST.rating),
       draw: () => lines({
         days: rows(),
         size: ({ csat_count: size }) => size,
         series: [{ of: (each) => goodOf(each), name: '', tone: 1 }],
         format: percent,
         scale: shareScale,
-        words: `Good ratings by ${step}. ${figures}`,
+        words: isDaily ? t('Good ratings by day. {}', figures)
+          : t('Good ratings by week. {}', figures),
       }),
-      columns: [one, 'Good', 'Average', 'Ratings', 'Conversations', 'Response rate'],
+      columns: [isDaily ? t('Day') : t('Week from'), t('Good'), t('Average'), t('Ratings'), t('Conversations'), t('Response rate')],
       rows: () => rows().map((each) => [
         fullDate(each.day), percent(goodOf(each, 1)),
         each.csat_mean == null ? '–' : mean.format(each.csat_mean),
@@ -132,7 +136,7 @@ export function goodOverTime(days, total, file) {
       ]),
       file,
       data: () => rows().map((each) => ratingColumns({ [step]: each.day }, each)),
-      choice: choice('Step', { day: 'Day', week: 'Week' }, step, (chosen) => {
+      choice: choice(t('Step'), { day: t('Day'), week: t('Week') }, step, (chosen) => {
         step = chosen;
         draw();
         /** @type {HTMLElement?} */ (place.querySelector('[aria-pressed=true]'))?.focus();
@@ -161,13 +165,13 @@ function ratingColumns(first, one) {
  */
 function stars(total, file) {
   const rows = [5, 4, 3, 2, 1].map((value) => ({ value, size: total.csat_stars[value - 1] }));
-  const words = `How many ratings have how many stars, of ${count.format(total.csat_count)}.`;
+  const words = t('How many ratings have how many stars, of {}.', count.format(total.csat_count));
   return panel({
-    title: 'Stars',
+    title: t('Stars'),
     words,
     draw: () => starBars({ stars: total.csat_stars, words: `${words} ${rows.map(({ value, size }) => (
-      `${value} stars: ${size}`)).join(', ')}.` }),
-    columns: ['Stars', 'Ratings', 'Share'],
+      t('{1} stars: {2}', value, size))).join(', ')}.` }),
+    columns: [t('Stars'), t('Ratings'), t('Share|of all')],
     rows: () => rows.map(({ value, size }) => [String(value), count.format(size),
       total.csat_count ? percent(size / total.csat_count * 100) : '–']),
     file,
@@ -185,21 +189,22 @@ function byGroup(groups, total, file) {
   const good = (one) => goodOf(one, LEAST.group);
   /** @type {(one: Figures, words: Cell) => Cell} */
   const enough = (one, words) => one.csat_count < LEAST.group
-    ? { words: one.csat_count ? 'too few' : '–', few: true } : words;
+    ? { words: one.csat_count ? t('too few') : '–', few: true } : words;
   return groupPanel({
-    name: 'Ratings by group',
-    words: `From 1 star (left) to 5 stars (right). A share or an average needs ${
-      LEAST.group} ratings. A conversation with two tags counts for both.`,
+    name: t('Ratings by group'),
+    choose: t('Ratings by'),
+    words: t('From 1 star (left) to 5 stars (right). A share or an average needs {} ratings. A conversation with two tags counts for both.',
+      LEAST.group),
     groups,
     total,
     file,
     columns: [
-      { name: 'Conversations', of: ({ sessions }) => sessions },
-      { name: 'Ratings', of: ({ csat_count: size }) => size },
-      { name: 'Response rate', of: responseOf },
-      { name: 'Average', of: (one) => meanOf(one, LEAST.group) ?? null },
-      { name: 'Good', of: good },
-      { name: '1 to 5 stars' },
+      { name: t('Conversations'), of: ({ sessions }) => sessions },
+      { name: t('Ratings'), of: ({ csat_count: size }) => size },
+      { name: t('Response rate'), of: responseOf },
+      { name: t('Average'), of: (one) => meanOf(one, LEAST.group) ?? null },
+      { name: t('Good'), of: good },
+      { name: t('1 to 5 stars') },
     ],
     cells: (one) => [
       count.format(one.sessions),
@@ -207,7 +212,7 @@ function byGroup(groups, total, file) {
       percent(responseOf(one)),
       enough(one, mean.format(one.csat_mean ?? 0)),
       enough(one, el('span.compared', {}, percent(good(one)),
-        change(good(one), one.previous && good(one.previous), SHARE, 'point'))),
+        change(good(one), one.previous && good(one.previous), SHARE))),
       starShares(one.csat_stars),
     ],
   }).root;

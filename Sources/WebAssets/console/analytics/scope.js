@@ -2,6 +2,7 @@
 // address names it, as `team/ID`.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { KINDS, nameOf } from './groups.js';
 
 /** @typedef {import('./groups.js').Kind} Kind */
@@ -37,7 +38,7 @@ const idOf = (kind, one) => (kind === 'tags' ? one.name : one.id ?? '');
  */
 export function scopeField(choose) {
   const field = el('select.input', {
-    'aria-label': 'Conversations of',
+    'aria-label': t('Conversations of'),
     hidden: true,
     change: () => { choose(field.value); },
   });
@@ -55,9 +56,9 @@ export function scopeField(choose) {
       const path = scopePath(scope);
       const isKnown = !path || known.flat().some(({ value }) => value === path);
       field.replaceChildren(
-        el('option', { value: '' }, 'All conversations'),
+        el('option', { value: '' }, t('All conversations')),
         ...isKnown ? [] : [el('option', { value: path },
-          scope?.kind === 'tag' ? scope.id : 'Without a conversation in this period')],
+          scope?.kind === 'tag' ? scope.id : t('Without a conversation in this period'))],
         ...kinds.flatMap((kind, at) => known[at].length
           ? [el('optgroup', { label: KINDS[LISTS[kind]] }, ...known[at])] : []),
       );

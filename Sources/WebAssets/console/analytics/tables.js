@@ -1,6 +1,7 @@
 // Figures as tables and as CSV.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 
 /** @typedef {{words: string | Node, few?: boolean}} Few a cell; `few` is for too few samples */
 /** @typedef {string | Node | Few} Cell */
@@ -31,7 +32,7 @@ export function table(title, columns, rows, foot) {
   );
   return el(
     'div.scroll',
-    { tabindex: 0, role: 'region', 'aria-label': `${title}, table` },
+    { tabindex: 0, role: 'region', 'aria-label': t('{}, table', title) },
     el(
       'table',
       { 'aria-label': title },

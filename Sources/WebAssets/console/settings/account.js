@@ -1,11 +1,13 @@
 // The operator's own account: name, email, role, and the change of the password.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { Problem } from '../shell/api.js';
 import { PASSWORD_MIN } from '../shell/own-password.js';
 import { text } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { pane } from './pane.js';
+import { ROLES } from './roles.js';
 
 /**
  * @param {import('./pane.js').SettingsContext} context
@@ -16,11 +18,11 @@ export function open(context) {
   const form = new Form({ current: '', new: '', again: '' });
   const save = () => form.save(async () => {
     const { current, new: fresh, again } = form.now;
-    if (!current) throw refusal('current', 'Enter your current password.');
+    if (!current) throw refusal('current', t('Enter your current password.'));
     if (fresh.length < PASSWORD_MIN) {
-      throw refusal('new', `Use at least ${PASSWORD_MIN} characters.`);
+      throw refusal('new', t('Use at least {} characters.', PASSWORD_MIN));
     }
-    if (fresh !== again) throw refusal('again', 'The passwords do not match.');
+    if (fresh !== again) throw refusal('again', t('The passwords do not match.'));
     await context.rest.post('/api/v1/auth/password', { current, new: fresh }).catch((error) => {
       if (error instanceof Problem) {
         const path = { wrong_password: 'current', weak_password: 'new', same_password: 'new' }[error.code ?? ''];
@@ -29,9 +31,9 @@ export function open(context) {
       throw error;
     });
     return { current: '', new: '', again: '' };
-  }, 'Password changed. Your other devices are logged out.');
+  }, t('Password changed. Your other devices are logged out.'));
   form.onChange(() => context.changed());
-  const { bar, submit } = saveBar(form, { save, verb: 'Change password' });
+  const { bar, submit } = saveBar(form, { save, verb: t('Change password') });
   /** @type {(path: string, label: string, autocomplete: string, hint?: string) => HTMLElement} */
   const secret = (path, label, autocomplete, hint) => text(form, path, {
     label,
@@ -43,21 +45,21 @@ export function open(context) {
   });
   return {
     root: pane({
-      title: 'Your account',
-      lead: 'Your profile, and the password you log in with.',
+      title: t('Your account'),
+      lead: t('Your profile, and the password you log in with.'),
       submit,
       bar,
       body: [
         el('dl.facts', {},
-          el('dt', {}, 'Name'), el('dd', {}, operator.name),
-          el('dt', {}, 'Email'), el('dd', {}, operator.email),
-          el('dt', {}, 'Role'), el('dd', {}, operator.role[0].toUpperCase() + operator.role.slice(1)),
-          el('dt', {}, 'Workspace'), el('dd', {}, workspace.name)),
-        el('h2', {}, 'Password'),
-        secret('current', 'Current password', 'current-password'),
-        secret('new', 'New password', 'new-password',
-          `At least ${PASSWORD_MIN} characters. A sentence works well.`),
-        secret('again', 'Repeat new password', 'new-password'),
+          el('dt', {}, t('Name')), el('dd', {}, operator.name),
+          el('dt', {}, t('Email')), el('dd', {}, operator.email),
+          el('dt', {}, t('Role')), el('dd', {}, ROLES[operator.role]),
+          el('dt', {}, t('Workspace')), el('dd', {}, workspace.name)),
+        el('h2', {}, t('Password')),
+        secret('current', t('Current password'), 'current-password'),
+        secret('new', t('New password'), 'new-password',
+          t('At least {} characters. A sentence works well.', PASSWORD_MIN)),
+        secret('again', t('Repeat new password'), 'new-password'),
       ],
     }),
     unsaved: () => form.changes.length,

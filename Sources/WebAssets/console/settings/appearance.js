@@ -1,6 +1,7 @@
 // The page for the look of the widget, with a preview and the snippet for a site.
 
 import { el, icon } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 import { Form, refusal, saveBar, uid } from './form.js';
 import { choice, copyable, select, text, toggle } from './fields.js';
 import { Preview } from './preview.js';
@@ -16,12 +17,12 @@ import { lockedFor, pane } from './pane.js';
 const OWN = '#0b6e63'; // the widget's own accent, which is stored as null
 const CONTRAST_MIN = 4.5; // of white text on the accent (WCAG 2.2 SC 1.4.3)
 const SWATCHES = [
-  ['#0b6e63', 'Swift teal'], ['#14532d', 'Forest'], ['#1f4b7f', 'Harbour'],
-  ['#7d3c6e', 'Plum'], ['#9a3412', 'Brick'], ['#27292b', 'Graphite'],
+  ['#0b6e63', t('Swift teal')], ['#14532d', t('Forest')], ['#1f4b7f', t('Harbour')],
+  ['#7d3c6e', t('Plum')], ['#9a3412', t('Brick')], ['#27292b', t('Graphite')],
 ];
 /** @type {[value: string, words: string][]} */
 const LOCALES = [
-  ['auto', 'Automatic (the visitor’s browser)'], ['en', 'English'], ['de', 'Deutsch'],
+  ['auto', t('Automatic (the visitor’s browser)')], ['en', 'English'], ['de', 'Deutsch'],
   ['es', 'Español'], ['ar', 'العربية'], ['ja', '日本語'], ['th', 'ไทย'],
 ];
 
@@ -39,8 +40,11 @@ function contrast(colour) {
   return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05);
 }
 
+const tenths = new Intl.NumberFormat(locale, {
+  minimumFractionDigits: 1, maximumFractionDigits: 1,
+});
 /** @param {number} value */
-const ratio = (value) => `${(Math.floor(value * 10) / 10).toFixed(1)}\u00a0:\u00a01`;
+const ratio = (value) => `${tenths.format(Math.floor(value * 10) / 10)}\u00a0:\u00a01`;
 
 /**
  * @param {SettingsContext} context
@@ -65,7 +69,7 @@ export async function open(context) {
       const sites = form.changes.includes('origins')
         ? { allowed_origins: checkedOrigins(origins) } : {};
       return values(await context.workspace.save(changed, sites));
-    }, 'Saved. Visitors see it on their next page.');
+    }, t('Saved. Visitors see it on their next page.'));
   }
 
   function follow() {
@@ -74,8 +78,8 @@ export async function open(context) {
 
   form.onChange(() => { follow(); context.changed(); });
   const root = pane({
-    title: 'Appearance',
-    lead: 'How the widget looks. The preview changes as you type; visitors see changes after you save.',
+    title: t('Appearance'),
+    lead: t('How the widget looks. The preview changes as you type; visitors see changes after you save.'),
     submit,
     bar,
     body: fields(form, known),
@@ -114,8 +118,8 @@ export function checkAccent(accent) {
   const has = contrast(accent ?? OWN);
   if (has >= CONTRAST_MIN) return;
   throw refusal('widget.accent', has
-    ? `White text on it has a contrast of ${ratio(has)}. Choose a darker colour.`
-    : 'Enter # and six hex digits, for example #0b6e63.');
+    ? t('White text on it has a contrast of {}. Choose a darker colour.', ratio(has))
+    : t('Enter # and six hex digits, for example #0b6e63.'));
 }
 
 /**
@@ -135,8 +139,8 @@ const fields = (form, known) => [
   el('hr'),
   snippetField(known.public_key),
   text(form, 'origins', {
-    label: 'Allowed sites',
-    hint: 'One per line, for example https://shop.example.com. Leave empty to allow every site.',
+    label: t('Allowed sites'),
+    hint: t('One per line, for example https://shop.example.com. Leave empty to allow every site.'),
     area: true,
     code: true,
     rows: 3,
@@ -151,15 +155,15 @@ const fields = (form, known) => [
  */
 const looks = (form, known) => [
   text(form, 'widget.name', {
-    label: 'Name in the header',
-    hint: `Leave empty to show the workspace’s name, ${known.workspace?.name ?? ''}.`,
+    label: t('Name in the header'),
+    hint: t('Leave empty to show the workspace’s name, {}.', known.workspace?.name ?? ''),
     max: 80,
     empty: null,
   }),
-  text(form, 'widget.greeting.title', { label: 'Greeting', max: 120 }),
+  text(form, 'widget.greeting.title', { label: t('Greeting'), max: 120 }),
   text(form, 'widget.greeting.text', {
-    label: 'Text below the greeting',
-    hint: 'For example, how soon you reply. Shown above the first message.',
+    label: t('Text below the greeting'),
+    hint: t('For example, how soon you reply. Shown above the first message.'),
     area: true,
     rows: 2,
     max: 500,
@@ -169,34 +173,34 @@ const looks = (form, known) => [
     'div.pair',
     {},
     choice(form, 'widget.position', {
-      label: 'Position',
-      options: [['left', 'Left'], ['right', 'Right']],
+      label: t('Position'),
+      options: [['left', t('Left|side')], ['right', t('Right|side')]],
     }),
     choice(form, 'widget.theme', {
-      label: 'Theme',
-      options: [['auto', 'Auto'], ['light', 'Light'], ['dark', 'Dark']],
+      label: t('Theme'),
+      options: [['auto', t('Auto')], ['light', t('Light')], ['dark', t('Dark')]],
     }),
   ),
   select(form, 'widget.locale', {
-    label: 'Language',
-    hint: 'For the widget’s own texts. Your greeting is not translated.',
+    label: t('Language'),
+    hint: t('For the widget’s own texts. Your greeting is not translated.'),
     options: LOCALES,
   }),
   toggle(form, 'queue.show_position', {
-    label: 'Show the position in the queue',
-    hint: 'During business hours while an operator is available, with an estimated wait',
+    label: t('Show the position in the queue'),
+    hint: t('During business hours while an operator is available, with an estimated wait'),
   }),
   toggle(form, 'widget.preview', {
-    label: 'Show operators what visitors type',
-    hint: 'Live, before the message is sent',
+    label: t('Show operators what visitors type'),
+    hint: t('Live, before the message is sent'),
   }),
   toggle(form, 'widget.sound', {
-    label: 'Play a sound for new messages',
-    hint: 'While the visitor is not looking at the chat',
+    label: t('Play a sound for new messages'),
+    hint: t('While the visitor is not looking at the chat'),
   }),
   toggle(form, 'widget.teaser', {
-    label: 'Preview new messages next to the chat button',
-    hint: 'Two lines, until the visitor clicks anywhere',
+    label: t('Preview new messages next to the chat button'),
+    hint: t('Two lines, until the visitor clicks anywhere'),
   }),
 ];
 
@@ -208,14 +212,14 @@ export function snippetField(key) {
   return el(
     'div.field',
     {},
-    el('span.label', { id: snippetName }, 'Snippet'),
+    el('span.label', { id: snippetName }, t('Snippet')),
     el('pre.code', {
       role: 'group',
       tabindex: 0,
       'aria-labelledby': snippetName,
     }, snippet),
-    el('p.hint', {}, 'Paste it into every page that should show the chat, before </body>.'),
-    copyable(snippet, 'Copy snippet'),
+    el('p.hint', {}, t('Paste it into every page that should show the chat, before </body>.')),
+    copyable(snippet, t('Copy snippet')),
   );
 }
 
@@ -243,11 +247,19 @@ function checkedOrigins(lines) {
     let origin = '';
     try { origin = new URL(line).origin; } catch { /* refused below */ }
     if (!/^https?:\/\//.test(origin)) {
-      throw refusal('origins', `“${line}” is not a site address. Start with https://.`);
+      throw refusal('origins', t('“{}” is not a site address. Start with https://.', line));
     }
     return origin;
   });
   return checked.length ? [...new Set(checked)] : null;
+}
+
+/** @param {number} has the contrast; 0: of no colour */
+function contrastWords(has) {
+  if (!has) return t('Enter # and six hex digits, for example #0b6e63.');
+  const words = t('Contrast with white text: {1}, at least {2} needed.', ratio(has),
+    ratio(CONTRAST_MIN));
+  return has >= CONTRAST_MIN ? words : `${words} ${t('Visitors see the default colour.')}`;
 }
 
 /**
@@ -266,7 +278,7 @@ export function accentField(form) {
     change: () => { form.put('widget.accent', colour === OWN ? null : colour); },
   }));
   const control = el('input.input.mono', {
-    'aria-label': 'Accent colour as a hex code',
+    'aria-label': t('Accent colour as a hex code'),
     'aria-describedby': `${name}h ${name}e`,
     maxlength: 7,
     spellcheck: 'false',
@@ -279,7 +291,7 @@ export function accentField(form) {
   });
   const other = el('input.other', {
     type: 'color',
-    'aria-label': 'Custom colour',
+    'aria-label': t('Custom colour'),
     disabled: !!form.locked,
     input: () => { form.put('widget.accent', other.value === OWN ? null : other.value); },
   });
@@ -292,10 +304,7 @@ export function accentField(form) {
     if (has) other.value = colour;
     const isReadable = has >= CONTRAST_MIN;
     status.classList.toggle('bad', !isReadable);
-    status.replaceChildren(icon(isReadable ? 'check' : 'alert', 'small'), has
-        ? `Contrast with white text: ${ratio(has)}, at least ${CONTRAST_MIN}\u00a0:\u00a01 needed${
-        isReadable ? '' : '. Visitors see the default colour'}.`
-      : 'Enter # and six hex digits, for example #0b6e63.');
+    status.replaceChildren(icon(isReadable ? 'check' : 'alert', 'small'), contrastWords(has));
   };
   const labels = SWATCHES.map(([colour], at) => {
     const label = el('label', {}, radios[at], icon('check', 'small'));
@@ -306,7 +315,7 @@ export function accentField(form) {
   const root = el(
     'fieldset.field',
     {},
-    el('legend.label', {}, 'Accent colour'),
+    el('legend.label', {}, t('Accent colour')),
     el('div.swatches', {}, ...labels, other, control),
     status,
     problem,

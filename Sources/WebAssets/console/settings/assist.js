@@ -2,6 +2,7 @@
 // and what it may cost. The key is written and never shown again.
 
 import { el } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 import { choice, confirmed, number, text, toggle } from './fields.js';
 import { Form, saveBar } from './form.js';
 import { lockedFor, pane } from './pane.js';
@@ -25,10 +26,9 @@ const BLANK = {
 
 /** @type {[use: AssistUse, label: string, hint: string][]} */
 const USES = [
-  ['suggest', 'Suggested replies', 'Based on the conversation, canned replies and closed '
-    + 'conversations of this workspace'],
-  ['summary', 'Summaries', 'As a note, and as the reason of a transfer'],
-  ['translate', 'Translations', 'Of received messages and of drafts'],
+  ['suggest', t('Suggested replies'), t('Based on the conversation, canned replies and closed conversations of this workspace')],
+  ['summary', t('Summaries'), t('As a note, and as the reason of a transfer')],
+  ['translate', t('Translations'), t('Of received messages and of drafts')],
 ];
 
 /** @param {Assist?} assist */
@@ -63,12 +63,12 @@ export async function open(context) {
   const form = new Form(valuesOf(known.assist), { keep: 'assist', locked: lockedFor(context) });
   form.onChange(() => context.changed());
   const trial = assistTrial(context.rest, form, !!known.assist);
-  const removal = confirmed('Remove', 'Remove the endpoint and its key?', () => form.save(
+  const removal = confirmed(t('Remove'), t('Remove the endpoint and its key?'), () => form.save(
     async () => {
       await context.rest.remove('assist');
       trial.saved(false);
       return valuesOf(null);
-    }, 'Removed'));
+    }, t('Removed')));
   removal.hidden = !known.assist || !!form.locked;
   const save = () => form.save(async () => {
     const { suggest, summary, translate, api_key: key, ...rest } = form.now;
@@ -84,8 +84,8 @@ export async function open(context) {
   const { bar, submit } = saveBar(form, { save, more: [removal] });
   return {
     root: pane({
-      title: 'Assist',
-      lead: 'Your own AI endpoint writes drafts for operators. Operators change and send them.',
+      title: t('Assist'),
+      lead: t('Your own AI endpoint writes drafts for operators. Operators change and send them.'),
       body: [
         endpoint(form, !!known.assist?.has_key, trial.root), uses(form), automaticAnswers(form),
         limits(form, known),
@@ -105,32 +105,31 @@ export async function open(context) {
 const endpoint = (form, hasKey, trial) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'endpoint' },
-  el('h2', { id: 'endpoint' }, 'Endpoint'),
+  el('h2', { id: 'endpoint' }, t('Endpoint')),
   toggle(form, 'enabled', {
-    label: 'Assist',
-    hint: 'While it is on, texts of conversations go to this endpoint when an operator asks for a '
-      + 'draft. Open consoles show it after a reload',
+    label: t('Assist'),
+    hint: t('While it is on, texts of conversations go to this endpoint when an operator asks for a draft. Open consoles show it after a reload'),
   }),
   text(form, 'endpoint', {
-    label: 'Address',
-    hint: 'Of an OpenAI-compatible API, such as https://api.example.com/v1.',
+    label: t('Address'),
+    hint: t('Of an OpenAI-compatible API, such as https://api.example.com/v1.'),
     max: 512,
     code: true,
     required: true,
   }),
-  text(form, 'model', { label: 'Model', max: 200, code: true, required: true }),
+  text(form, 'model', { label: t('Model'), max: 200, code: true, required: true }),
   text(form, 'api_key', {
-    label: 'API key',
-    hint: hasKey ? 'The current key is not shown. Enter a new one to replace it.'
-      : 'Stored encrypted.',
+    label: t('API key'),
+    hint: hasKey ? t('The current key is not shown. Enter a new one to replace it.')
+      : t('Stored encrypted.'),
     type: 'password',
     autocomplete: 'new-password',
     secret: true,
     max: 1024,
   }),
   choice(form, 'token_limit', {
-    label: 'Length limit of answers',
-    hint: 'How the endpoint names it. OpenAI’s reasoning models need max_completion_tokens.',
+    label: t('Length limit of answers'),
+    hint: t('How the endpoint names it. OpenAI’s reasoning models need max_completion_tokens.'),
     options: [
       ['max_tokens', 'max_tokens'], ['max_completion_tokens', 'max_completion_tokens'],
     ],
@@ -142,7 +141,7 @@ const endpoint = (form, hasKey, trial) => el(
 const uses = (form) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'uses' },
-  el('h2', { id: 'uses' }, 'Drafts'),
+  el('h2', { id: 'uses' }, t('Drafts')),
   ...USES.map(([use, label, hint]) => toggle(form, use, { label, hint })),
 );
 
@@ -153,14 +152,14 @@ const uses = (form) => el(
 const limits = (form, known) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'limits' },
-  el('h2', { id: 'limits' }, 'Limits'),
-  el('p.hint', {}, `Spent today ${known.tokens_today.toLocaleString('en')}\u00a0tokens, this month `
-    + `${known.tokens_this_month.toLocaleString('en')}\u00a0tokens (days in UTC).`),
+  el('h2', { id: 'limits' }, t('Limits')),
+  el('p.hint', {}, t('Spent today {1}\u00a0tokens, this month {2}\u00a0tokens (days in UTC).',
+    known.tokens_today.toLocaleString(locale), known.tokens_this_month.toLocaleString(locale))),
   number(form, 'tokens_per_day', {
-    label: 'A day', unit: 'tokens', min: 1, max: 1_000_000_000,
+    label: t('A day'), unit: t('tokens'), min: 1, max: 1_000_000_000,
   }),
   number(form, 'tokens_per_month', {
-    label: 'A month', unit: 'tokens', min: 1, max: 1_000_000_000,
+    label: t('A month'), unit: t('tokens'), min: 1, max: 1_000_000_000,
   }),
-  number(form, 'timeout_seconds', { label: 'Time for an answer', unit: 's', min: 5, max: 120 }),
+  number(form, 'timeout_seconds', { label: t('Time for an answer'), unit: t('s|seconds'), min: 5, max: 120 }),
 );

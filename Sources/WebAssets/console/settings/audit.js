@@ -1,17 +1,18 @@
 // The audit log: changes of the workspace and who made them, newest first.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { nameOf } from './audit-actions.js';
 import { pane } from './pane.js';
 import { moment } from './times.js';
 
 /** @type {Record<string, string>} */
-const ACTORS = { api_key: 'API key', command: 'Command line', rule: 'Gateway' };
+const ACTORS = { api_key: t('API key'), command: t('Command line'), rule: t('Gateway') };
 const PAGE = 50; // entries of one request
 
 /**
- * The changed members in one line.
+ * The changed members in one line, as the API has them.
  * @param {Record<string, unknown>} details
  */
 function gist(details) {
@@ -31,15 +32,15 @@ export async function open(context) {
   /** @type {Map<string, string>} */
   const members = new Map();
   const body = el('tbody');
-  const more = el('button.button', { type: 'button' }, 'Show older entries');
+  const more = el('button.button', { type: 'button' }, t('Show older entries'));
   const trouble = el('p.trouble-line', { role: 'alert', hidden: true });
   const empty = el('div.empty', { hidden: true }, icon('file'),
-    el('b', {}, 'No entries yet'),
-    el('p', {}, 'Changes to settings, members, keys and webhooks appear here.'));
+    el('b', {}, t('No entries yet')),
+    el('p', {}, t('Changes to settings, members, keys and webhooks appear here.')));
   const table = el(
     'table.log-table',
     {},
-    el('thead', {}, el('tr', {}, ...['Time', 'Who', 'Action', 'Details'].map((name) => el('th', {
+    el('thead', {}, el('tr', {}, ...[t('Time'), t('Who'), t('Action'), t('Details')].map((name) => el('th', {
       scope: 'col' }, name)))),
     body,
   );
@@ -48,7 +49,7 @@ export async function open(context) {
 
   /** @param {AuditEntry} entry */
   const who = ({ actor, actor_id: id, actor_name: name }) =>
-    name ?? members.get(id ?? '') ?? ACTORS[actor] ?? 'Former member';
+    name ?? members.get(id ?? '') ?? ACTORS[actor] ?? t('Former member');
 
   /** @param {string?} from the cursor of a page, null for the first */
   async function load(from) {
@@ -61,7 +62,7 @@ export async function open(context) {
       el('td', {}, el('time.num', { datetime: entry.created_at }, moment(entry.created_at))),
       el('td', {}, who(entry)),
       el('td', {}, nameOf(entry.action)),
-      el('td.wrap', {}, gist(entry.details)),
+      el('td.wrap', { dir: 'ltr' }, gist(entry.details)),
     )));
     more.hidden = !cursor;
     empty.hidden = body.childElementCount > 0;
@@ -84,9 +85,9 @@ export async function open(context) {
   let isFirst = true;
   return {
     root: pane({
-      title: 'Audit log',
-      lead: 'Who changed what, newest first. Messages are never part of it.',
-      body: [trouble, el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': 'Audit log' },
+      title: t('Audit log'),
+      lead: t('Who changed what, newest first. Messages are never part of it.'),
+      body: [trouble, el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': t('Audit log') },
         table), empty, el('div', {}, more)],
     }),
     show: () => { if (!isFirst) attempt(null); isFirst = false; },

@@ -3,6 +3,7 @@
 // keeps its unsaved changes.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { Problem } from '../shell/api.js';
 import { isAbsent, sentence } from '../shell/rest.js';
 import { find, focusOn } from '../shell/element.js';
@@ -35,8 +36,8 @@ const PAGES_MAX = 40;
  */
 
 /**
- * The kind of objects on a page. Texts: `noun` for one object, `make` for the button and `verb` for
- * the form that make one, `saved` after a save, `removal` with the question before removing.
+ * The kind of objects on a page. Texts: `one` names an object, `make` is for the button and `verb`
+ * for the form that make one, `saved` after a save, `removal` with the question before removing.
  * Objects: `values` are the part that the form edits; `save` returns the object afterwards, and a
  * `secret` that `once` shows a single time. `fixed` objects cannot be changed. Events: `typed`
  * after each change of a field, `opened` when an editor opens or closes, `after` a save or a
@@ -44,8 +45,8 @@ const PAGES_MAX = 40;
  * @template Item
  * @template Values
  * @typedef {{
- *   name: string, title: string, lead: string, noun: string, empty: [string, string],
- *   look: string, make?: string, verb?: string, saved?: string, locked?: string,
+ *   name: string, title: string, lead: string, one: string, empty: [string, string],
+ *   look: string, make: string, verb?: string, saved?: string, locked?: string,
  *   load: () => Promise<Item[]>, key: (item: Item) => string, heading: (item: Item) => string,
  *   row: (item: Item, all: Item[]) => Line, blank: () => Item, values: (item: Item) => Values,
  *   fields: (form: Form<Values>, item: Item, isNew: boolean,
@@ -122,16 +123,16 @@ class Collection {
     this.#mayWrite = on.mayWrite ?? isAdmin(context);
     this.#filter = el('input.input', {
       type: 'search',
-      'aria-label': `Filter ${on.title.toLowerCase()}`,
-      placeholder: 'Filter',
+      'aria-label': t('Filter the list'),
+      placeholder: t('Filter'),
       hidden: true,
       input: () => { this.draw(); },
     });
-    this.aside = el('aside.stage.editor', { 'aria-label': on.noun, hidden: true });
+    this.aside = el('aside.stage.editor', { 'aria-label': on.one, hidden: true });
     this.#make = this.#mayWrite && el(
       'a.button.primary',
       { href: `${this.#base}/${NEW}` },
-      on.make ?? `New ${on.noun}`,
+      on.make,
     );
     this.root = pane({
       title: on.title,
@@ -159,7 +160,7 @@ class Collection {
     rows.replaceChildren(...shown.map(({ item, row }) => this.#line(item, row)));
     if (held) focusOn(rows.querySelector(`a[href="${held}"]`));
     if (!shown.length) {
-      rows.append(wanted ? el('li.none', {}, 'No matches.') : this.#none());
+      rows.append(wanted ? el('li.none', {}, t('No matches.')) : this.#none());
     }
     const last = on.below?.() ?? [];
     // nodes that are there stay: an iframe that is inserted again loads anew
@@ -196,7 +197,7 @@ class Collection {
           el('b', { dir: 'auto' }, row.title),
           row.meta && el('span.item-meta', { dir: 'auto' }, row.meta),
         ),
-        isDirty ? el('span.mark', {}, 'unsaved') : null,
+        isDirty ? el('span.mark', {}, t('unsaved')) : null,
         row.side && el('span.item-side', {}, row.side),
       ),
       row.tools,
@@ -206,7 +207,7 @@ class Collection {
   #none() {
     const { look, empty } = this.#on;
     return el('li.empty', {}, icon(look), el('b', {}, empty[0]), el('p', {}, empty[1]),
-      this.#make && el('a.button', { href: `${this.#base}/${NEW}` }, 'Create the first one'));
+      this.#make && el('a.button', { href: `${this.#base}/${NEW}` }, t('Create the first one')));
   }
 
   async reload() {
@@ -263,7 +264,7 @@ class Collection {
     if (known || item === NEW && this.#make) {
       editor = this.#edit(known ?? this.#on.blank(), !known);
       this.#editors.set(item, editor);
-      if (item === this.#made) editor.form.done = this.#on.saved ?? 'Saved';
+      if (item === this.#made) editor.form.done = this.#on.saved ?? t('Saved');
       this.#made = '';
     }
     return editor;
@@ -273,9 +274,9 @@ class Collection {
     return el(
       'div.empty',
       {},
-      el('b', {}, `This ${this.#on.noun} does not exist`),
-      el('p', {}, 'It was deleted, or the link is wrong.'),
-      el('a.button', { href: this.#base }, 'Back to the list'),
+      el('b', {}, t('This entry does not exist')),
+      el('p', {}, t('It was deleted, or the link is wrong.')),
+      el('a.button', { href: this.#base }, t('Back to the list')),
     );
   }
 
@@ -289,10 +290,10 @@ class Collection {
     const form = new Form(on.values(item), {
       keep: `${this.#context.session().operator.id}:${on.name}:${isNew ? NEW : on.key(item)}`,
       locked: this.#mayWrite ? ''
-        : on.locked ?? 'View only. Administrators and owners can change this.',
+        : on.locked ?? t('View only. Administrators and owners can change this.'),
     });
     const editor = { root: el('div.editor-place'), form, item };
-    const heading = el('h2', { tabindex: -1, dir: 'auto' }, isNew ? on.make ?? `New ${on.noun}`
+    const heading = el('h2', { tabindex: -1, dir: 'auto' }, isNew ? on.make
         : on.heading(item));
     const { bar, submit } = this.#bar(editor, isNew);
     form.onChange(() => { this.#context.changed(); on.typed?.(form); });
@@ -301,7 +302,7 @@ class Collection {
       { novalidate: true, submit },
       el('header.pane-head', {}, heading, el('a.icon-button', {
         href: this.#base,
-        'aria-label': 'Close',
+        'aria-label': t('Close|panel'),
       }, icon('x'))),
       el('div.settings', {}, ...on.fields(form, item, isNew, editor)),
       bar,
@@ -328,7 +329,7 @@ class Collection {
     }
     return saveBar(editor.form, {
       save: () => this.#save(editor, isNew),
-      verb: isNew ? on.verb ?? 'Save' : 'Save',
+      verb: isNew ? on.verb ?? t('Save') : t('Save'),
       isNew,
       more,
       cancel: () => { this.#editors.delete(NEW); location.hash = this.#base; },
@@ -348,7 +349,7 @@ class Collection {
       const answer = await on.save(form, editor.item, isNew);
       answers.push(answer);
       return isNew ? undefined : on.values(answer.item);
-    }, on.saved ?? 'Saved');
+    }, on.saved ?? t('Saved'));
     const [answer] = answers;
     if (!answer) return; // refused
     const { item, secret } = answer;
@@ -375,7 +376,7 @@ class Collection {
     const done = el('button.button.primary', {
       type: 'button',
       click: () => { this.#secrets.delete(key); this.#show(this.#current); },
-    }, 'I have copied it');
+    }, t('I have copied it'));
     const once = el('div.settings.once', { role: 'status' }, node, el('p', {}, done));
     this.#secrets.set(key, once);
     if (this.#current !== key) return;

@@ -1,23 +1,25 @@
 // A live trace of a connection: what the client and the gateway send each other, without any text.
 
 import { el } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 
 const SHOWN_MAX = 200; // lines; the oldest go first
 const PAUSE = 500; // ms between two readings
 
 /** @type {Record<TraceLine['kind'], string>} */
-const KINDS = { received: 'Client', sent: 'Gateway', opened: 'Opened', ended: 'Ended' };
+const KINDS = { received: t('Client'), sent: t('Gateway'), opened: t('Opened'), ended: t('Ended') };
 
 /** @param {TraceLine} line */
 function words({ frame, bytes, deflated, type, seq, code, reason }) {
-  const size = frame && `${bytes.toLocaleString()}\u00a0bytes${deflated ? ', compressed' : ''}`;
+  const count = bytes.toLocaleString(locale);
+  const size = frame && (deflated ? t('{}\u00a0bytes, compressed', count) : t('{}\u00a0bytes', count));
   return [type ?? frame, size, seq !== null && `seq ${seq}`, code, reason].filter(Boolean).join(' · ');
 }
 
 /** @param {TraceLine} line */
 const row = (line) => el('li', { 'data-kind': line.kind },
-  el('time.num', { datetime: line.at }, new Date(line.at).toLocaleTimeString()),
+  el('time.num', { datetime: line.at }, new Date(line.at).toLocaleTimeString(locale)),
   el('b', {}, KINDS[line.kind]), el('span', {}, words(line)));
 
 /**
@@ -28,11 +30,11 @@ const row = (line) => el('li', { 'data-kind': line.kind },
  */
 export function traced(rest, connection) {
   const lines = el('ol');
-  const box = el('div.trace', { role: 'log', tabindex: 0, 'aria-label': 'Trace', hidden: true },
+  const box = el('div.trace', { role: 'log', tabindex: 0, 'aria-label': t('Trace'), hidden: true },
     lines);
   const said = el('p.hint', { role: 'status' },
-    'A trace shows frames without their text, for 10 minutes. The audit log has an entry.');
-  const button = el('button.button', { type: 'button' }, 'Trace');
+    t('A trace shows frames without their text, for 10 minutes. The audit log has an entry.'));
+  const button = el('button.button', { type: 'button' }, t('Trace|verb'));
   let isWanted = false;
 
   /** @param {`connection-traces/${string}`} path */
@@ -44,27 +46,27 @@ export function traced(rest, connection) {
       lines.append(...more.map(row));
       while (lines.childElementCount > SHOWN_MAX) lines.firstElementChild?.remove();
       box.scrollTop = box.scrollHeight;
-      if (dropped) said.textContent = `${dropped.toLocaleString()} lines were dropped.`;
+      if (dropped) said.textContent = t('{} lines were dropped.', dropped.toLocaleString(locale));
       if (ended) return ended;
       await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
     }
     await rest.remove(path);
-    return 'it was ended';
+    return t('it was ended');
   }
 
   button.onclick = async () => {
     isWanted = !isWanted;
     if (!isWanted) return;
-    button.textContent = 'End trace';
+    button.textContent = t('End trace');
     box.hidden = false;
     lines.replaceChildren();
-    said.textContent = 'The trace runs.';
+    said.textContent = t('The trace runs.');
     try {
       const { trace } = await rest.post(`connections/${connection}/trace`);
-      said.textContent = `The trace has ended: ${await follow(`connection-traces/${trace.id}`)}.`;
+      said.textContent = t('The trace has ended: {}.', await follow(`connection-traces/${trace.id}`));
     } catch (error) { said.textContent = sentence(error); }
     isWanted = false;
-    button.textContent = 'Trace';
+    button.textContent = t('Trace|verb');
   };
   return el('div.field', {}, el('div', {}, button), said, box);
 }

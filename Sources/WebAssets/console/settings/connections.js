@@ -2,6 +2,7 @@
 // administrator can disconnect a client, which connects again by itself.
 
 import { el, icon } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { generatedName } from '../visitor/visitor-name.js';
 import { traced } from './connection-trace.js';
@@ -15,48 +16,48 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const REASON_MAX = 200;
 
 /** @type {[value: string, words: string][]} */
-const STATES = [['', 'All'], ['open', 'Open'], ['ended', 'Ended']];
+const STATES = [['', t('All')], ['open', t('Open|connection')], ['ended', t('Ended')]];
 
 /**
  * The close codes in words; the others have the reason of the gateway.
  * @type {Record<number, string>}
  */
 const ENDS = {
-  1000: 'Closed the chat', 1001: 'Left the page', 1005: 'Closed without a code',
-  1006: 'Network lost', 4000: 'Server restarted', 4003: 'Disconnected by an administrator',
-  4101: 'Too slow', 4102: 'No answer to ping', 4103: 'Too many or too fast', 4104: 'Overloaded',
-  4202: 'Token expired', 4203: 'Token not valid', 4204: 'Login ended', 4302: 'Blocked',
+  1000: t('Closed the chat'), 1001: t('Left the page'), 1005: t('Closed without a code'),
+  1006: t('Network lost'), 4000: t('Server restarted'), 4003: t('Disconnected by an administrator'),
+  4101: t('Too slow'), 4102: t('No answer to ping'), 4103: t('Too many or too fast'), 4104: t('Overloaded'),
+  4202: t('Token expired'), 4203: t('Token not valid'), 4204: t('Login ended'), 4302: t('Blocked'),
 };
 
 /** @type {Record<string, string>} */
 const SIDES = {
-  peer: 'by the client', gateway: 'by the gateway', network: 'by the network',
-  kick: 'by an administrator', shutdown: 'by a restart',
+  peer: t('by the client'), gateway: t('by the gateway'), network: t('by the network'),
+  kick: t('by an administrator'), shutdown: t('by a restart'),
 };
 
 /** @param {ConnectionRow} row */
 const nameOf = ({ name, visitor, operator }) => name
-  || (visitor ? generatedName(visitor) : operator ? 'Former operator' : 'No token yet');
+  || (visitor ? generatedName(visitor) : operator ? t('Former operator') : t('No token yet'));
 
 /** @param {number} milliseconds */
 function span(milliseconds) {
   const seconds = Math.round(milliseconds / 1000);
-  if (seconds < 60) return `${seconds}\u00a0s`;
+  if (seconds < 60) return t('{}\u00a0s', seconds);
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}\u00a0min`;
-  return `${Math.floor(minutes / 60)}\u00a0h ${minutes % 60}\u00a0min`;
+  if (minutes < 60) return t('{}\u00a0min', minutes);
+  return t('{1}\u00a0h {2}\u00a0min', Math.floor(minutes / 60), minutes % 60);
 }
 
 /** @param {ConnectionRow} row */
 function stateOf({ state, code, reason, slow_ms: slow }) {
-  if (state === 'open') return ['live', 'Open'];
-  if (state === 'slow') return ['slow', `Slow for ${span(slow ?? 0)}`];
+  if (state === 'open') return ['live', t('Open|connection')];
+  if (state === 'slow') return ['slow', t('Slow for {}', span(slow ?? 0))];
   const kind = code === 1006 || code === 4102 ? 'gap' : (code ?? 0) >= 4100 ? 'bad' : 'off';
   return [kind, `${code} ${ENDS[code ?? 0] ?? reason ?? ''}`];
 }
 
 /** @param {number} count */
-const figure = (count) => count.toLocaleString();
+const figure = (count) => count.toLocaleString(locale);
 
 /** @param {ConnectionRow} row */
 function badge(row) {
@@ -65,21 +66,26 @@ function badge(row) {
 }
 
 /** @param {ConnectionRow} row */
+function sessionsOf({ sessions, session_count: count }) {
+  const names = sessions.join(' ');
+  return count > sessions.length ? t('{1} and {2} more', names, count - sessions.length) : names;
+}
+
+/** @param {ConnectionRow} row */
 function facts(row) {
   const end = row.ended_at && [
-    ['Ended', moment(row.ended_at)], ['Reason', row.reason ?? ''],
-    ['Closed', SIDES[row.closed_by ?? ''] ?? ''],
+    [t('Ended'), moment(row.ended_at)], [t('Reason'), row.reason ?? ''],
+    [t('Closed|by'), SIDES[row.closed_by ?? ''] ?? ''],
   ];
   /** @type {(string | HTMLElement)[][]} */
   const pairs = [
-    ['State', badge(row)], ['Role', row.operator ? 'Operator' : 'Visitor'],
-    ['Opened', moment(row.opened_at)], ...(end || []), ['Lasted', span(row.duration_ms)],
-    ['Address', row.address],
-    ['Messages', `${figure(row.messages_in)} in, ${figure(row.messages_out)} out`],
-    ['Bytes', `${figure(row.bytes_in)} in, ${figure(row.bytes_out)} out`],
-    ['Sessions', row.sessions.join(' ') + (row.session_count > row.sessions.length
-        ? ` and ${row.session_count - row.sessions.length} more` : '')],
-    ['Id', row.id], ['Gateway', row.gateway], ['Loop', String(row.loop)],
+    [t('State'), badge(row)], [t('Role'), row.operator ? t('Operator') : t('Visitor')],
+    [t('Opened'), moment(row.opened_at)], ...(end || []), [t('Lasted'), span(row.duration_ms)],
+    [t('Address'), row.address],
+    [t('Messages'), t('{1} in, {2} out', figure(row.messages_in), figure(row.messages_out))],
+    [t('Bytes'), t('{1} in, {2} out', figure(row.bytes_in), figure(row.bytes_out))],
+    [t('Conversations'), sessionsOf(row)],
+    [t('Id'), row.id], [t('Gateway'), row.gateway], [t('Loop'), String(row.loop)],
   ];
   return el('dl.facts', {},
     ...pairs.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
@@ -98,15 +104,15 @@ export async function open(context) {
 class Connections {
   #context;
   #body = el('tbody');
-  #more = el('button.button', { type: 'button', hidden: true }, 'Show older ones');
+  #more = el('button.button', { type: 'button', hidden: true }, t('Show older ones'));
   #trouble = el('p.trouble-line', { role: 'alert', hidden: true });
-  #empty = el('div.empty', { hidden: true }, icon('ext'), el('b', {}, 'No connection'),
-    el('p', {}, 'Nobody matches. Older ends are in the gateway’s log.'));
+  #empty = el('div.empty', { hidden: true }, icon('ext'), el('b', {}, t('No connection')),
+    el('p', {}, t('Nobody matches. Older ends are in the gateway’s log.')));
   #silent = el('p.hint', { role: 'status', hidden: true });
-  #search = el('input.input', { type: 'search', maxlength: 200, placeholder: 'Id or address',
-    'aria-label': 'Search by the id of a visitor, operator or conversation, or by address' });
+  #search = el('input.input', { type: 'search', maxlength: 200, placeholder: t('Id or address'),
+    'aria-label': t('Search by the id of a visitor, operator or conversation, or by address') });
   #table = el('table.log-table.connections', {},
-    el('thead', {}, el('tr', {}, ...['Since', 'Role', 'Who', 'Address', 'In / out', 'State'].map(
+    el('thead', {}, el('tr', {}, ...[t('Since'), t('Role'), t('Who'), t('Address'), t('In / out'), t('State')].map(
       (name) => el('th', { scope: 'col' }, name)))), this.#body);
   #state = '';
   /** @type {string?} */
@@ -115,18 +121,18 @@ class Connections {
   /** @param {import('./pane.js').SettingsContext} context */
   constructor(context) {
     this.#context = context;
-    this.aside = el('aside.stage.editor', { 'aria-label': 'Connection', hidden: true });
+    this.aside = el('aside.stage.editor', { 'aria-label': t('Connection'), hidden: true });
     this.#more.onclick = () => this.#attempt(() => this.#append());
     const reload = el('button.button.quiet', { type: 'button', click: () => this.#reload() },
-      icon('reload', 'small'), 'Refresh');
+      icon('reload', 'small'), t('Refresh'));
     const form = el('form.connection-filters', { role: 'search',
       submit: (event) => { event.preventDefault(); this.#reload(); } },
       this.#search, this.#segments(), reload);
     this.root = pane({
-      title: 'Connections',
-      lead: 'Open connections of all gateways, those that ended in the last 24 hours, and why.',
+      title: t('Connections'),
+      lead: t('Open connections of all gateways, those that ended in the last 24 hours, and why.'),
       body: [form, this.#trouble, this.#silent,
-        el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': 'Connections' }, this.#table),
+        el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': t('Connections') }, this.#table),
         this.#empty, el('div', {}, this.#more)],
     });
   }
@@ -140,7 +146,7 @@ class Connections {
         });
         this.#reload();
       } }, words));
-    return el('div.segments', { role: 'group', 'aria-label': 'State' }, ...buttons);
+    return el('div.segments', { role: 'group', 'aria-label': t('State') }, ...buttons);
   }
 
   #reload() { return this.#attempt(() => this.load()); }
@@ -176,8 +182,8 @@ class Connections {
     if (isFirst) this.#body.replaceChildren();
     this.#body.append(...answer.connections.map((row) => this.#row(row)));
     this.#silent.hidden = !answer.silent_gateways?.length;
-    this.#silent.textContent = `Missing, since they do not answer: ${
-      answer.silent_gateways?.join(', ')}`;
+    this.#silent.textContent = t('Missing, since they do not answer: {}',
+      answer.silent_gateways?.join(', ') ?? '');
     this.#more.hidden = !this.#cursor;
     this.#empty.hidden = this.#body.childElementCount > 0;
     this.#table.hidden = !this.#empty.hidden;
@@ -191,7 +197,7 @@ class Connections {
     return el('tr', {},
       el('td', {}, el('time.num', { datetime: row.opened_at }, moment(row.opened_at)),
         el('small.meta', {}, span(row.duration_ms))),
-      el('td', {}, row.operator ? 'Operator' : 'Visitor'),
+      el('td', {}, row.operator ? t('Operator') : t('Visitor')),
       el('td', {}, el('a', { href: `${BASE}/${row.id}`, dir: 'auto' }, nameOf(row))),
       el('td', {}, el('span.num', {}, row.address)),
       el('td.num', {}, `${figure(row.messages_in)} / ${figure(row.messages_out)}`),
@@ -212,8 +218,8 @@ class Connections {
     const reason = el('input.input', { id: 'kick-reason', maxlength: REASON_MAX, dir: 'auto' });
     const said = el('p.hint', { role: 'status' });
     const kick = confirmed(
-      'Disconnect',
-      `Disconnect ${name}? The client connects again within seconds and misses nothing.`,
+      t('Disconnect'),
+      t('Disconnect {}? The client connects again within seconds and misses nothing.', name),
       async () => {
         try {
           const words = reason.value.trim();
@@ -226,13 +232,13 @@ class Connections {
     );
     this.aside.replaceChildren(el('div.editor-place', {},
       el('header.pane-head', {},
-        el('a.icon-button.up', { href: BASE, 'aria-label': 'Back' }, icon('back')),
+        el('a.icon-button.up', { href: BASE, 'aria-label': t('Back') }, icon('back')),
         el('div.pane-title', {}, el('h2', { dir: 'auto' }, name)),
-        el('a.icon-button', { href: BASE, 'aria-label': 'Close' }, icon('x'))),
+        el('a.icon-button', { href: BASE, 'aria-label': t('Close|panel') }, icon('x'))),
       el('div.settings', {}, facts(row),
         !row.ended_at && el('div.field', {},
-          el('label', { for: 'kick-reason' }, 'Reason (for the audit log)'), reason,
-          el('p.hint', {}, 'To keep a visitor out, block them in the conversation.'),
+          el('label', { for: 'kick-reason' }, t('Reason (for the audit log)')), reason,
+          el('p.hint', {}, t('To keep a visitor out, block them in the conversation.')),
           kick, said),
         !row.ended_at && traced(this.#context.rest, id))));
   }

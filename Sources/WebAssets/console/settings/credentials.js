@@ -1,6 +1,7 @@
 // Credentials of other services. A secret is written and never shown again.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { part } from '../shell/rest.js';
 import { collection, every } from './collection.js';
 import { text } from './fields.js';
@@ -12,11 +13,12 @@ import { ago } from './times.js';
 export function open(context) {
   return collection(context, {
     name: 'credentials',
-    title: 'Credentials',
-    lead: 'Secrets for other services. They are stored encrypted and are never shown again. Nothing uses them yet: Chirrup has no LINE channel.',
-    noun: 'credential',
+    title: t('Credentials'),
+    lead: t('Secrets for other services. They are stored encrypted and are never shown again. Nothing uses them yet: Chirrup has no LINE channel.'),
+    one: t('Credential'),
+    make: t('New credential'),
     look: 'shield',
-    empty: ['No credentials yet', 'You can store them now for a future LINE channel.'],
+    empty: [t('No credentials yet'), t('You can store them now for a future LINE channel.')],
     locked: lockedFor(context),
     load: () => every((query) => context.rest.get('credentials', query), 'credentials'),
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
@@ -26,23 +28,23 @@ export function open(context) {
     row: (item) => ({
       title: item.provider,
       meta: item.name === 'default' ? '' : item.name,
-      side: el('span.meta', {}, `updated ${ago(item.updated_at)}`),
+      side: el('span.meta', {}, t('updated {}', ago(item.updated_at))),
     }),
     fields: (form, item, isNew) => [
       isNew && text(form, 'provider', {
-        label: 'Service',
-        hint: 'In lower case, for example line or telegram.',
+        label: t('Service'),
+        hint: t('In lower case, for example line or telegram.'),
         max: 64,
         code: true,
       }),
       isNew && text(form, 'name', {
-        label: 'Name',
-        hint: 'If you have several for one service.',
+        label: t('Name'),
+        hint: t('If you have several for one service.'),
         max: 100,
       }),
       text(form, 'secret', {
-        label: isNew ? 'Secret' : 'New secret',
-        hint: isNew ? '' : 'The current secret is not shown. Enter a new one to replace it.',
+        label: isNew ? t('Secret') : t('New secret'),
+        hint: isNew ? '' : t('The current secret is not shown. Enter a new one to replace it.'),
         type: 'password',
         autocomplete: 'new-password',
         secret: true,
@@ -53,21 +55,21 @@ export function open(context) {
       const provider = isNew ? form.now.provider.trim().toLowerCase() : item.provider;
       const name = (isNew ? form.now.name.trim() : item.name) || 'default';
       if (!/^[a-z][a-z0-9_-]{0,63}$/.test(provider)) {
-        throw refusal('provider', 'Use lower-case letters, digits, - and _, starting with a letter.');
+        throw refusal('provider', t('Use lower-case letters, digits, - and _, starting with a letter.'));
       }
-      if (!form.now.secret) throw refusal('secret', 'Enter the secret.');
+      if (!form.now.secret) throw refusal('secret', t('Enter the secret.'));
       // a new one must not replace one that something depends on
       const answer = await context.rest.put(`credentials/${part(provider)}`, {
         ...(name !== 'default' && { name }),
         secret: form.now.secret,
       }, isNew).catch(taken(name === 'default' ? 'provider' : 'name',
-        'This credential already exists. Open it to replace its secret.'));
+        t('This credential already exists. Open it to replace its secret.')));
       const updated_at = new Date().toISOString();
       return { item: answer?.credential ?? { provider, name, updated_at } };
     },
-    saved: 'Secret replaced',
+    saved: t('Secret replaced'),
     remove: ({ provider, name }) => context.rest.remove(`credentials/${part(provider)}${
       name && name !== 'default' ? `?name=${part(name)}` : ''}`),
-    removal: ['Delete', ({ provider }) => `Delete it? Whatever uses ${provider} stops working.`],
+    removal: [t('Delete'), ({ provider }) => t('Delete it? Whatever uses {} stops working.', provider)],
   });
 }

@@ -1,6 +1,7 @@
 // The deleted conversations: restored here until they are erased, and the setting for how long.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { generatedName } from '../visitor/visitor-name.js';
 import { number } from './fields.js';
@@ -10,22 +11,31 @@ import { day, moment } from './times.js';
 
 const PAGE = 50; // conversations of one request
 const DAYS = [1, 3650];
-/** @type {Record<string, string>} */
-const WAYS = { api_key: 'an API key', command: 'the command line' };
 
 /** @param {DeletedConversation} item */
 const nameOf = ({ title, visitor_name: name, visitor_id: visitor, id }) => (
   title || name || generatedName(visitor ?? id)
 );
 
+/**
+ * @param {string} at
+ * @param {string | null | undefined} by the name of an operator
+ * @param {string | null | undefined} via the way, if it was no operator
+ */
+function deletionOf(at, by, via) {
+  if (by) return t('deleted {1} by {2}', at, by);
+  if (via === 'api_key') return t('deleted {} by an API key', at);
+  return via === 'command' ? t('deleted {} by the command line', at) : t('deleted {}', at);
+}
+
 /** @param {DeletedConversation} item */
 function facts({ title, visitor_name: name, messages, deleted_at: at, deleted_by: by, ...item }) {
-  const who = by ?? WAYS[item.deleted_via ?? ''];
   return [
     title && name,
-    messages === 1 ? '1 message' : `${messages} messages`,
-    `deleted ${moment(at)}${who ? ` by ${who}` : ''}`,
-    item.erased_at ? `to be erased on ${day(item.erased_at)}` : 'never erased: another application deleted it',
+    messages === 1 ? t('1 message') : t('{} messages', messages),
+    deletionOf(moment(at), by, item.deleted_via),
+    item.erased_at ? t('to be erased on {}', day(item.erased_at))
+      : t('never erased: another application deleted it'),
   ].filter(Boolean).join(' · ');
 }
 
@@ -34,10 +44,10 @@ function deletedList(context) {
   const trouble = el('p.trouble-line', { role: 'alert', hidden: true });
   const said = el('p.sr-only', { role: 'status' });
   const rows = el('ul.deleted');
-  const more = el('button.button', { type: 'button', hidden: true }, 'Show older ones');
+  const more = el('button.button', { type: 'button', hidden: true }, t('Show older ones'));
   const empty = el('div.empty', { hidden: true }, icon('inbox'),
-    el('b', {}, 'No deleted conversations'),
-    el('p', {}, 'Delete one in its menu “More actions”. It can be restored here.'));
+    el('b', {}, t('No deleted conversations')),
+    el('p', {}, t('Delete one in its menu “More actions”. It can be restored here.')));
   /** @type {string?} */
   let cursor = null;
 
@@ -54,7 +64,7 @@ function deletedList(context) {
   /** @param {DeletedConversation} item */
   function draw(item) {
     const name = nameOf(item);
-    const restore = el('button.button', { type: 'button', 'aria-label': `Restore ${name}` }, 'Restore');
+    const restore = el('button.button', { type: 'button', 'aria-label': t('Restore {}', name) }, t('Restore'));
     const row = el('li', {},
       el('div', {}, el('b.truncate', { dir: 'auto' }, name),
         item.last_message && el('p.truncate', { dir: 'auto' }, item.last_message),
@@ -66,7 +76,7 @@ function deletedList(context) {
         await context.rest.post(`live-chat/conversations/${item.id}/restore`);
         const next = row.nextElementSibling ?? row.previousElementSibling;
         row.remove();
-        said.textContent = `${name} is restored.`;
+        said.textContent = t('{} is restored.', name);
         next?.querySelector('button')?.focus();
       } finally { restore.disabled = false; }
     });
@@ -100,7 +110,7 @@ export async function open(context) {
     /** @type {number?} */
     const days = form.get('retention.deleted_days');
     if (days == null || !Number.isInteger(days) || days < DAYS[0] || days > DAYS[1]) {
-      throw refusal('retention.deleted_days', `Enter a whole number from ${DAYS[0]} to ${DAYS[1]}.`);
+      throw refusal('retention.deleted_days', t('Enter a whole number from {1} to {2}.', DAYS[0], DAYS[1]));
     }
     const { settings } = await context.workspace.save({ retention: form.now.retention });
     list?.load(null); // the times of the erasure have changed
@@ -111,15 +121,15 @@ export async function open(context) {
   const list = isAdmin(context) ? deletedList(context) : null;
   return {
     root: pane({
-      title: 'Deleted conversations',
-      lead: 'Operators and visitors do not see them any more. Restore one before it is erased.',
+      title: t('Deleted conversations'),
+      lead: t('Operators and visitors do not see them any more. Restore one before it is erased.'),
       submit,
       bar,
       body: [
         number(form, 'retention.deleted_days', {
-          label: 'Erase deleted conversations after',
-          hint: 'With their messages, for good. Analytics keep their figures.',
-          unit: 'days',
+          label: t('Erase deleted conversations after'),
+          hint: t('With their messages, for good. Analytics keep their figures.'),
+          unit: t('days'),
           min: DAYS[0],
           max: DAYS[1],
         }),

@@ -1,13 +1,14 @@
 // The log of a webhook's deliveries, with buttons that send a test, or a delivery again.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { ago, moment } from './times.js';
 
 const POLL = 3000; // ms between two loads of a log with pending deliveries
 const SHOWN = 20;
 /** @type {Record<string, string>} */
-const STATES = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' };
+const STATES = { pending: t('Pending'), delivered: t('Delivered'), failed: t('Failed') };
 
 /**
  * @param {Rest} rest
@@ -39,22 +40,22 @@ class Deliveries {
     this.#mayWrite = mayWrite;
     this.root = el(
       'section.field',
-      { 'aria-label': 'Deliveries' },
+      { 'aria-label': t('Deliveries') },
       el(
         'div.label-line',
         {},
-        el('span.label', {}, 'Deliveries'),
+        el('span.label', {}, t('Deliveries')),
         el('span.grow'),
         el(
           'button.button.quiet',
           { type: 'button', click: () => { this.load(); } },
           icon('reload', 'small'),
-          'Refresh',
+          t('Refresh'),
         ),
         mayWrite && el(
           'button.button',
-          { type: 'button', click: () => { this.#post('test', 'Test queued. Its result appears below.'); } },
-          'Send test',
+          { type: 'button', click: () => { this.#post('test', t('Test queued. Its result appears below.')); } },
+          t('Send test'),
         ),
       ),
       this.#status,
@@ -98,7 +99,7 @@ class Deliveries {
   #draw(list) {
     this.#list.replaceChildren(list.length
       ? el('ul.plain.log-list', {}, ...list.map((one) => this.#line(one)))
-      : el('p.hint', {}, 'No deliveries yet. Send a test to check the connection.'));
+      : el('p.hint', {}, t('No deliveries yet. Send a test to check the connection.')));
   }
 
   /** @param {Delivery} one */
@@ -117,11 +118,11 @@ class Deliveries {
       ),
       this.#mayWrite && status !== 'pending' && el('button.button.quiet', {
         type: 'button',
-        'aria-label': `Send ${event} of ${moment(at)} again`,
+        'aria-label': t('Send {1} of {2} again', event, moment(at)),
         click: () => {
-          this.#post(`deliveries/${id}/redeliver`, 'Queued again, with the same ID.');
+          this.#post(`deliveries/${id}/redeliver`, t('Queued again, with the same ID.'));
         },
-      }, 'Send again'),
+      }, t('Send again')),
     );
   }
 }
@@ -130,10 +131,10 @@ class Deliveries {
 function summary({ status, attempts, created_at: at, last_error: error, next_attempt_at: next }) {
   return [
     STATES[status] ?? status,
-    attempts > 1 && `${attempts} attempts`,
+    attempts > 1 && t('{} attempts', attempts),
     ago(at),
     status !== 'delivered' && error,
     status === 'pending' && next && Date.parse(next) > Date.now() + 1000
-      && `next attempt ${ago(next)}`,
+      && t('next attempt {}', ago(next)),
   ].filter(Boolean).join(', ');
 }

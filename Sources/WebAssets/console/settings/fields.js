@@ -2,6 +2,7 @@
 // a form.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { uid } from './form.js';
 
 const STATUS_SHOWN = 4000; // ms
@@ -184,7 +185,7 @@ export function toggle(form, path, { label, hint }) {
 export function confirmed(words, question, act) {
   const first = el('button.button.quiet.risky', { type: 'button' }, words);
   const yes = el('button.button.danger', { type: 'button' }, words);
-  const no = el('button.button.quiet', { type: 'button' }, 'Cancel');
+  const no = el('button.button.quiet', { type: 'button' }, t('Cancel'));
   const asked = el('span.sure', { role: 'group', hidden: true }, el('span', {}, question), yes, no);
   const root = el('span.sure-place', {}, first, asked);
   /** @param {boolean} isAsking */
@@ -217,9 +218,9 @@ export function copyable(text, words) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      status.textContent = 'Copied';
+      status.textContent = t('Copied');
     } catch {
-      status.textContent = 'Your browser blocked copying. Select the text and copy it.';
+      status.textContent = t('Your browser blocked copying. Select the text and copy it.');
     }
     setTimeout(() => { status.textContent = ''; }, STATUS_SHOWN);
   };

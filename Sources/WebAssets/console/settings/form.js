@@ -3,6 +3,7 @@
 // Invariant: a refusal is shown below the field that it is about, or in the bar if about none.
 
 import { el, icon } from '../../shared/dom.js';
+import { language, t } from '../shell/language.js';
 import { Problem } from '../shell/api.js';
 import { member, sentence } from '../shell/rest.js';
 
@@ -172,7 +173,7 @@ export class Form {
    *   if they differ from the fields
    * @param {string=} words after a success
    */
-  async save(act, words = 'Saved') {
+  async save(act, words = t('Saved')) {
     if (this.busy) return false;
     for (const path of this.#fields.keys()) this.complain(path, '');
     this.busy = true;
@@ -205,9 +206,9 @@ export class Form {
     const field = path && this.#fields.get(path);
     const words = error instanceof Refusal ? error.message : sentence(error);
     if (field) {
-      // The label names the field already.
+      // The label names the field already. The reason is in English, as the API has it.
       const reason = error instanceof Problem && error.body.reason;
-      this.complain(path, reason ? `This ${reason}` : words);
+      this.complain(path, reason && language === 'en' ? `This ${reason}` : words);
       (field.control ?? field.root).focus();
     } else {
       this.trouble = words;
@@ -272,7 +273,8 @@ export class Form {
 }
 
 /** @param {number} count */
-const plural = (count) => count === 1 ? '1 unsaved change' : `${count} unsaved changes`;
+const plural = (count) => (
+  count === 1 ? t('1 unsaved change') : t('{} unsaved changes', count));
 
 /**
  * The bar at the end of a form: state, discard, save.
@@ -280,10 +282,10 @@ const plural = (count) => count === 1 ? '1 unsaved change' : `${count} unsaved c
  * @param {{save: () => Promise<unknown>, verb?: string, isNew?: boolean, more?: Node[],
  *   cancel?: () => void}} on `more` are further buttons
  */
-export function saveBar(form, { save, verb = 'Save', isNew = false, more = [], cancel }) {
+export function saveBar(form, { save, verb = t('Save'), isNew = false, more = [], cancel }) {
   const words = el('p', { role: 'status' });
-  const discard = el('button.button.quiet', { type: 'button' }, isNew ? 'Cancel' : 'Discard');
-  const button = el('button.button.primary', { type: 'submit', title: 'Ctrl S' }, verb);
+  const discard = el('button.button.quiet', { type: 'button' }, isNew ? t('Cancel') : t('Discard'));
+  const button = el('button.button.primary', { type: 'submit', title: t('Ctrl S') }, verb);
   const bar = el('div.save', {}, words, ...more, discard, button);
   discard.onclick = () => { form.discard(); if (isNew) cancel?.(); };
   const draw = () => {
@@ -298,10 +300,10 @@ export function saveBar(form, { save, verb = 'Save', isNew = false, more = [], c
     words.classList.toggle('trouble', !!form.trouble);
     const [look, text] = form.locked ? [icon('lock', 'small'), form.locked]
       : form.trouble ? [icon('alert', 'small'), form.trouble]
-      : form.busy ? [null, 'Saving']
+      : form.busy ? [null, t('Saving')]
       : form.done && !length ? [icon('check', 'small'), form.done]
       : length && !isNew ? [el('span.dot.warn'), plural(length)]
-      : [null, isNew ? '' : 'All changes saved'];
+      : [null, isNew ? '' : t('All changes saved')];
     if (words.textContent !== text) {
       words.replaceChildren(...[look, el('span', {}, text)].filter(Boolean));
     }

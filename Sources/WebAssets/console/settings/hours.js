@@ -1,6 +1,7 @@
 // The page for opening hours: times for each weekday in one time zone, and days off.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { choice, select } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { cell, list } from './rows.js';
@@ -33,10 +34,10 @@ function local(zone, at) {
  * @param {Date=} at
  */
 export function meaningOf({ always, time_zone: zone, days, holidays }, at = new Date()) {
-  if (always) return 'Visitors can write to you at any time.';
-  if (!days.length) return 'No opening hours are set, so you are never open.';
+  if (always) return t('Visitors can write to you at any time.');
+  if (!days.length) return t('No opening hours are set, so you are never open.');
   let now;
-  try { now = local(zone, at); } catch { return 'Your browser does not know this time zone.'; }
+  try { now = local(zone, at); } catch { return t('Your browser does not know this time zone.'); }
   const { day: today, time } = now;
   const isOff = holidays.includes(now.date);
   const before = today === 1 ? 7 : today - 1;
@@ -45,18 +46,33 @@ export function meaningOf({ always, time_zone: zone, days, holidays }, at = new 
     if (day === today) return from <= time && (!isWithin || time < to);
     return !isWithin && day === before && time < to;
   });
-  if (open) return `It is ${time} there: open until ${open.to}.`;
+  if (open) return t('It is {1} there: open until {2}.', time, open.to);
   for (let ahead = 0; ahead < 15; ahead += 1) {
     const then = local(zone, new Date(+at + ahead * DAY));
     if (holidays.includes(then.date)) continue;
     const next = days.filter(({ day, from }) => day === then.day && (ahead || from > time))
       .sort((one, other) => one.from.localeCompare(other.from))[0];
     if (!next) continue;
-    const when = ahead === 0 ? 'today' : ahead === 1 ? 'tomorrow' : `on ${nameOf(then.day)}`;
-    return `It is ${time} there: closed${isOff ? ' (day off)' : ''}. Opens ${when} at ${
-      next.from}.`;
+    return closedWords(time, isOff, ahead, nameOf(then.day), next.from);
   }
-  return `It is ${time} there: closed.`;
+  return t('It is {} there: closed.', time);
+}
+
+/**
+ * @param {string} now
+ * @param {boolean} isOff a day off
+ * @param {number} ahead days until it opens
+ * @param {string} day the weekday on which it opens
+ * @param {string} from
+ */
+function closedWords(now, isOff, ahead, day, from) {
+  if (ahead === 0) return t('It is {1} there: closed. Opens today at {2}.', now, from);
+  if (ahead === 1) {
+    return isOff ? t('It is {1} there: closed (day off). Opens tomorrow at {2}.', now, from)
+      : t('It is {1} there: closed. Opens tomorrow at {2}.', now, from);
+  }
+  return isOff ? t('It is {1} there: closed (day off). Opens on {2} at {3}.', now, day, from)
+    : t('It is {1} there: closed. Opens on {2} at {3}.', now, day, from);
 }
 
 /**
@@ -66,7 +82,7 @@ export function meaningOf({ always, time_zone: zone, days, holidays }, at = new 
 export function checkedHours(hours) {
   for (const { day, from, to } of hours.days) {
     if (!from || !to || from === to) {
-      throw refusal('hours.days', `${nameOf(day)}: enter a start and an end time.`);
+      throw refusal('hours.days', t('{}: enter a start and an end time.', nameOf(day)));
     }
   }
   for (const day of DAYS) {
@@ -75,7 +91,7 @@ export function checkedHours(hours) {
       const before = own[at - 1];
       return before && (from < before.to || before.to < before.from);
     });
-    if (isOverlapping) throw refusal('hours.days', `${nameOf(day)}: these times overlap.`);
+    if (isOverlapping) throw refusal('hours.days', t('{}: these times overlap.', nameOf(day)));
   }
   const holidays = [...new Set(hours.holidays.filter(Boolean))].sort();
   return { ...hours, days: [...hours.days].sort(byTime), holidays };
@@ -118,35 +134,35 @@ export async function open(context) {
   const { bar, submit } = saveBar(form, { save });
   inner.append(
     select(form, 'hours.time_zone', {
-      label: 'Time zone',
-      hint: 'For these hours, and for the days in Analytics.',
+      label: t('Time zone'),
+      hint: t('For these hours, and for the days in Analytics.'),
       options: zoneNames(form.now.hours.time_zone),
     }),
     weekField(form),
     list(form, 'hours.holidays', {
-      label: 'Days off',
-      hint: 'Closed all day, on any weekday.',
-      add: 'Add a day off',
-      row: 'Day off',
+      label: t('Days off'),
+      hint: t('Closed all day, on any weekday.'),
+      add: t('Add a day off'),
+      row: (number) => t('Day off {}', number),
       fixed: true,
       max: 100,
       blank: () => '',
       draw: (date, change) => [
-        cell('Date', date, (value) => change(value), { locked: form.locked, type: 'date' }),
+        cell(t('Date'), date, (value) => change(value), { locked: form.locked, type: 'date' }),
       ],
     }),
   );
   follow();
   return {
     root: pane({
-      title: 'Business hours',
-      lead: 'When your team replies. Outside these hours visitors see your away message or the offline form.',
+      title: t('Business hours'),
+      lead: t('When your team replies. Outside these hours visitors see your away message or the offline form.'),
       submit,
       bar,
       body: [
         choice(form, 'hours.always', {
-          label: 'Availability',
-          options: [[true, 'Always open'], [false, 'At set hours']],
+          label: t('Availability'),
+          options: [[true, t('Always open')], [false, t('At set hours')]],
         }),
         status,
         inner,

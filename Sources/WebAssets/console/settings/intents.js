@@ -2,6 +2,7 @@
 // first intent of the list that matches answers.
 
 import { el, icon } from '../../shared/dom.js';
+import { pieces, t } from '../shell/language.js';
 import { part, sentence } from '../shell/rest.js';
 import { collection, every } from './collection.js';
 import { choice, text, toggle } from './fields.js';
@@ -16,12 +17,22 @@ import { isAdmin } from './pane.js';
 
 /** @type {[value: string, words: string][]} */
 const KINDS = [
-  ['contains', 'Contains'], ['exact', 'Is exactly'], ['starts_with', 'Starts with'],
-  ['regex', 'Pattern'],
+  ['contains', t('Contains')], ['exact', t('Is exactly')], ['starts_with', t('Starts with')],
+  ['regex', t('Pattern')],
 ];
-/** @type {Record<string, string>} */
-const PREDICATES = {
-  contains: 'contains', exact: 'is exactly', starts_with: 'starts with', regex: 'matches the pattern',
+/** @type {Record<string, (words: string) => string>} */
+const CONDITIONS = {
+  contains: (words) => t('contains “{}”', words),
+  exact: (words) => t('is exactly “{}”', words),
+  starts_with: (words) => t('starts with “{}”', words),
+  regex: (words) => t('matches the pattern “{}”', words),
+};
+/** @type {Record<string, (rule: Node, words: Node) => (Node | string)[]>} */
+const VERDICTS = {
+  contains: (rule, words) => pieces('{1} replies: the message contains “{2}”.', rule, words),
+  exact: (rule, words) => pieces('{1} replies: the message is exactly “{2}”.', rule, words),
+  starts_with: (rule, words) => pieces('{1} replies: the message starts with “{2}”.', rule, words),
+  regex: (rule, words) => pieces('{1} replies: the message matches the pattern “{2}”.', rule, words),
 };
 
 /**
@@ -59,19 +70,19 @@ function isReadable(pattern) {
  * @returns {Intent}
  */
 function checked({ keyword, match_kind: kind, replies, position, is_enabled: isEnabled }, name) {
-  if (!name) throw refusal('name', 'Enter a name.');
-  if (/[/\\]/.test(name)) throw refusal('name', 'Use a name without slashes.');
-  if (!keyword.trim()) throw refusal('keyword', 'Enter the words to match.');
+  if (!name) throw refusal('name', t('Enter a name.'));
+  if (/[/\\]/.test(name)) throw refusal('name', t('Use a name without slashes.'));
+  if (!keyword.trim()) throw refusal('keyword', t('Enter the words to match.'));
   const clean = replies.filter((reply) => (
     reply.object || reply.handover || reply.text?.trim()
   )).map((reply) => (reply.handover ? { handover: true, team: reply.team || undefined } : reply));
-  if (!clean.length) throw refusal('replies', 'Add a reply, or choose a canned reply.');
+  if (!clean.length) throw refusal('replies', t('Add a reply, or choose a canned reply.'));
   return { name, keyword: keyword.trim(), match_kind: kind, replies: clean, position,
     is_enabled: isEnabled };
 }
 
 /** @type {[value: string, words: string][]} */
-const ANSWERS = [['text', 'Text'], ['object', 'Canned reply'], ['handover', 'Handover to operators']];
+const ANSWERS = [['text', t('Text')], ['object', t('Canned reply')], ['handover', t('Handover to operators')]];
 
 /**
  * The fields of one answer: a text, a canned reply, or a handover to operators.
@@ -83,7 +94,7 @@ const ANSWERS = [['text', 'Text'], ['object', 'Canned reply'], ['handover', 'Han
  */
 function answer(form, objects, teams, reply, change) {
   const kind = reply.handover ? 'handover' : 'object' in reply ? 'object' : 'text';
-  const other = pick('Reply with', kind, ANSWERS, (wanted) => change({
+  const other = pick(t('Reply with'), kind, ANSWERS, (wanted) => change({
     text: wanted === 'text' ? '' : undefined,
     object: wanted === 'object' ? objects[0]?.object_id ?? '' : undefined,
     handover: wanted === 'handover' || undefined,
@@ -92,16 +103,16 @@ function answer(form, objects, teams, reply, change) {
     return [other, handoverTeam(teams, reply.team ?? '', (team) => change({ team }), form.locked)];
   }
   if (kind === 'text') {
-    return [other, cell('Text', reply.text, (words) => change({ text: words }), {
+    return [other, cell(t('Text'), reply.text, (words) => change({ text: words }), {
       locked: form.locked, area: true, maxlength: 4000 })];
   }
   /** @type {[value: string, words: string][]} */
   const names = objects.map((object) => [object.object_id,
     `${object.shortcut ? `/${object.shortcut}` : object.object_id}: ${gist(object).slice(0, 60)}`]);
   if (!objects.some(({ object_id: id }) => id === reply.object)) {
-    names.unshift([reply.object ?? '', reply.object ? `${reply.object} (deleted)` : 'Choose one']);
+    names.unshift([reply.object ?? '', reply.object ? t('{} (deleted)', reply.object) : t('Choose one')]);
   }
-  return [other, pick('Canned reply', reply.object, names, (object) => change({ object }), {
+  return [other, pick(t('Canned reply'), reply.object, names, (object) => change({ object }), {
     locked: form.locked })];
 }
 
@@ -114,24 +125,24 @@ function answer(form, objects, teams, reply, change) {
  */
 const fields = (form, isNew, objects, teams) => [
   isNew
-    ? text(form, 'name', { label: 'Name', hint: 'Only your team sees it. It cannot be changed later.', max: 100 })
+    ? text(form, 'name', { label: t('Name'), hint: t('Only your team sees it. It cannot be changed later.'), max: 100 })
     : null,
-  choice(form, 'match_kind', { label: 'The visitor’s message', options: KINDS }),
+  choice(form, 'match_kind', { label: t('The visitor’s message'), options: KINDS }),
   text(form, 'keyword', {
-    label: 'Words to match',
-    hint: 'Upper and lower case are the same. A pattern is a regular expression.',
+    label: t('Words to match'),
+    hint: t('Upper and lower case are the same. A pattern is a regular expression.'),
     max: 500,
   }),
   list(form, 'replies', {
-    label: 'Replies',
-    hint: 'All of them are sent, in this order.',
-    add: 'Add a reply',
-    row: 'Reply',
+    label: t('Replies'),
+    hint: t('All of them are sent, in this order.'),
+    add: t('Add a reply'),
+    row: (number) => t('Reply {}', number),
     max: 5,
     blank: () => /** @type {IntentReply} */ ({ text: '' }),
     draw: (reply, change) => answer(form, objects(), teams, reply, change),
   }),
-  toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: the rule is kept, but never replies' }),
+  toggle(form, 'is_enabled', { label: t('Active'), hint: t('Off: the rule is kept, but never replies') }),
 ];
 
 /**
@@ -160,13 +171,13 @@ function order(context, all, item, moved) {
   /** @type {(look: string, words: string, by: number, disabled: boolean) => HTMLElement} */
   const tool = (look, words, by, disabled) => el('button.icon-button', {
     type: 'button',
-    'aria-label': `${words} ${item.name}`,
+    'aria-label': words,
     title: words,
     disabled,
     click: move(by),
   }, icon(look));
-  return el('span.row-tools', {}, tool('up', 'Move up', -1, at === 0),
-    tool('lower', 'Move down', 1, at === all.length - 1));
+  return el('span.row-tools', {}, tool('up', t('Move {} up', item.name), -1, at === 0),
+    tool('lower', t('Move {} down', item.name), 1, at === all.length - 1));
 }
 
 /** A field for a message, and the answer that the message would get. */
@@ -188,10 +199,10 @@ class Trial {
       id: uid(),
       dir: 'auto',
       autocomplete: 'off',
-      placeholder: 'What a visitor might write',
+      placeholder: t('What a visitor might write'),
       input: () => { this.run(); },
     });
-    const label = el('label.label', { for: this.#field.id }, 'Try it');
+    const label = el('label.label', { for: this.#field.id }, t('Try it'));
     this.root = el('div.try', {}, label, this.#field, this.#result);
   }
 
@@ -210,25 +221,25 @@ class Trial {
 function outcome(words, all, objects) {
   if (!words.trim()) {
     return [el('p.hint', {},
-      'Tests your saved rules in this browser. Nothing is sent.')];
+      t('Tests your saved rules in this browser. Nothing is sent.'))];
   }
   const found = all.find((item) => item.is_enabled && matches(item, words));
   const off = all.find((item) => !item.is_enabled && matches(item, words));
   if (!found) {
     const foreign = all.filter((item) => item.match_kind === 'regex' && !isReadable(item.keyword));
     return [el('p', {}, [
-      'No rule matches. The message waits for an operator.',
-      off && `“${off.name}” would match, but it is off.`,
-      foreign[0] && `The pattern of “${foreign[0].name}” cannot be tested in a browser.`,
+      t('No rule matches. The message waits for an operator.'),
+      off && t('“{}” would match, but it is off.', off.name),
+      foreign[0] && t('The pattern of “{}” cannot be tested in a browser.', foreign[0].name),
     ].filter(Boolean).join(' '))];
   }
   const lines = found.replies.map((reply) => {
     const object = objects.find(({ object_id: id }) => id === reply.object);
-    return reply.handover ? el('p', {}, 'Then the conversation waits for an operator.')
+    return reply.handover ? el('p', {}, t('Then the conversation waits for an operator.'))
       : el('p.bubble', { dir: 'auto' }, reply.text ?? (object ? gist(object) : reply.object));
   });
-  return [el('p', {}, el('b', {}, found.name),
-    ` replies: the message ${PREDICATES[found.match_kind]} “${found.keyword}”.`), ...lines];
+  return [el('p', {}, ...VERDICTS[found.match_kind](el('b', {}, found.name),
+    el('bdi', {}, found.keyword))), ...lines];
 }
 
 /** @param {SettingsContext} context */
@@ -246,11 +257,12 @@ export async function open(context) {
 
   const page = await collection(context, {
     name: 'intents',
-    title: 'Auto-reply rules',
-    lead: 'Automatic replies while no operator is assigned. The first matching rule answers.',
-    noun: 'rule',
+    title: t('Auto-reply rules'),
+    lead: t('Automatic replies while no operator is assigned. The first matching rule answers.'),
+    one: t('Rule'),
+    make: t('New rule'),
     look: 'chat',
-    empty: ['No rules yet', 'Start with a question you answer often, such as “Where is my order?”.'],
+    empty: [t('No rules yet'), t('Start with a question you answer often, such as “Where is my order?”.')],
     load: async () => {
       const loaded = await every((query) => rest.get('intents', query), 'intents');
       all = loaded.sort(
@@ -267,9 +279,9 @@ export async function open(context) {
     row: (item) => ({
       lead: el('span.order.num', {}, String(all.indexOf(item) + 1)),
       title: item.name,
-      meta: `${PREDICATES[item.match_kind]} “${item.keyword}”`,
+      meta: CONDITIONS[item.match_kind](item.keyword),
       text: item.keyword,
-      side: item.is_enabled ? null : el('span.meta', {}, 'Off'),
+      side: item.is_enabled ? null : el('span.meta', {}, t('Off')),
       tools: mayWrite && all.length > 1 && order(context, all, item, moved),
     }),
     below: () => [trial.root],
@@ -282,7 +294,7 @@ export async function open(context) {
     },
     after: () => trial.run(),
     remove: ({ name }) => rest.remove(`intents/${part(name)}`),
-    removal: ['Delete', ({ name }) => `Delete “${name}”?`],
+    removal: [t('Delete'), ({ name }) => t('Delete “{}”?', name)],
   });
 
   /**

@@ -1,6 +1,7 @@
 // API keys for servers that call the REST API. A key is shown once. It can be revoked, not changed.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { collection, every } from './collection.js';
 import { copyable, text } from './fields.js';
 import { refusal } from './form.js';
@@ -10,32 +11,33 @@ import { ago, day } from './times.js';
 
 /** @type {[value: string, words: string][]} */
 const SCOPES = [
-  ['conversations:read', 'Read conversations'], ['conversations:write', 'Reply to and change conversations'],
-  ['visitors:read', 'Read visitors'], ['visitors:write', 'Change visitors'],
-  ['settings:read', 'Read settings'], ['settings:write', 'Change settings'],
-  ['members:read', 'Read members'], ['members:invite', 'Invite agents'],
-  ['members:manage', 'Change and remove agents'],
-  ['webhooks:read', 'Read webhooks'], ['webhooks:write', 'Change webhooks'],
-  ['analytics:read', 'Read analytics'], ['audit:read', 'Read the audit log'],
+  ['conversations:read', t('Read conversations')], ['conversations:write', t('Reply to and change conversations')],
+  ['visitors:read', t('Read visitors')], ['visitors:write', t('Change visitors')],
+  ['settings:read', t('Read settings')], ['settings:write', t('Change settings')],
+  ['members:read', t('Read members')], ['members:invite', t('Invite agents')],
+  ['members:manage', t('Change and remove agents')],
+  ['webhooks:read', t('Read webhooks')], ['webhooks:write', t('Change webhooks')],
+  ['analytics:read', t('Read analytics')], ['audit:read', t('Read the audit log')],
 ];
 
 /** @param {ApiKey} key */
 function state({ last_used_at: used, expires_at: end, revoked_at: revoked }) {
-  if (revoked) return 'Revoked';
-  if (end && Date.parse(end) < Date.now()) return 'Expired';
-  return used ? `last used ${ago(used)}` : 'never used';
+  if (revoked) return t('Revoked');
+  if (end && Date.parse(end) < Date.now()) return t('Expired');
+  return used ? t('last used {}', ago(used)) : t('never used');
 }
 
 /** @param {import('./pane.js').SettingsContext} context */
 export function open(context) {
   return collection(context, {
     name: 'keys',
-    title: 'API keys',
-    lead: 'For servers that call the REST API, which the page /api describes. They send the key in the header “Authorization: Bearer …”.',
-    noun: 'key',
-    verb: 'Create key',
+    title: t('API keys'),
+    lead: t('For servers that call the REST API, which the page /api describes. They send the key in the header “Authorization: Bearer …”.'),
+    one: t('API key'),
+    make: t('New key'),
+    verb: t('Create key'),
     look: 'lock',
-    empty: ['No keys yet', 'Create one when your own software should call the REST API.'],
+    empty: [t('No keys yet'), t('Create one when your own software should call the REST API.')],
     locked: lockedFor(context),
     fixed: true,
     load: () => every((query) => context.rest.get('api-keys', query), 'api_keys'),
@@ -52,29 +54,29 @@ export function open(context) {
     }),
     fields: (form, item, isNew) => isNew ? [
       text(form, 'name', {
-        label: 'Name',
-        hint: 'What the key is for, so that you know what stops working when you revoke it.',
+        label: t('Name'),
+        hint: t('What the key is for, so that you know what stops working when you revoke it.'),
         max: 100,
       }),
-      checks(form, 'scopes', { label: 'Permissions', options: SCOPES }),
-      text(form, 'expires', { label: 'Expires on', hint: 'Leave empty for a key that does not expire.', type: 'date' }),
+      checks(form, 'scopes', { label: t('Permissions'), options: SCOPES }),
+      text(form, 'expires', { label: t('Expires on'), hint: t('Leave empty for a key that does not expire.'), type: 'date' }),
     ] : [
       el('dl.facts', {},
-        el('dt', {}, 'Created'), el('dd', {}, day(item.created_at)),
-        el('dt', {}, 'Last used'), el('dd', {}, item.last_used_at ? ago(item.last_used_at) : 'Never'),
-        el('dt', {}, 'Expires'), el('dd', {}, item.expires_at ? day(item.expires_at) : 'Never')),
-      el('div.field', {}, el('span.label', {}, 'Permissions'), el('ul.plain', {}, ...item.scopes.map(
+        el('dt', {}, t('Created')), el('dd', {}, day(item.created_at)),
+        el('dt', {}, t('Last used')), el('dd', {}, item.last_used_at ? ago(item.last_used_at) : t('Never')),
+        el('dt', {}, t('Expires')), el('dd', {}, item.expires_at ? day(item.expires_at) : t('Never'))),
+      el('div.field', {}, el('span.label', {}, t('Permissions')), el('ul.plain', {}, ...item.scopes.map(
         (scope) => el('li', {}, SCOPES.find(([key]) => key === scope)?.[1] ?? scope, ' ',
           el('code.meta', {}, scope)),
       ))),
-      el('p.hint', {}, 'Keys cannot be changed. Create a new one, then revoke this one.'),
+      el('p.hint', {}, t('Keys cannot be changed. Create a new one, then revoke this one.')),
     ],
     async save(form) {
       const { name, scopes, expires } = form.now;
-      if (!name.trim()) throw refusal('name', 'Enter a name.');
-      if (!scopes.length) throw refusal('scopes', 'Choose at least one permission.');
+      if (!name.trim()) throw refusal('name', t('Enter a name.'));
+      if (!scopes.length) throw refusal('scopes', t('Choose at least one permission.'));
       const until = expires && new Date(`${expires}T23:59:59`);
-      if (until && +until < Date.now()) throw refusal('expires', 'Choose a date in the future.');
+      if (until && +until < Date.now()) throw refusal('expires', t('Choose a date in the future.'));
       const answer = await context.rest.post('api-keys', {
         name: name.trim(),
         scopes,
@@ -85,12 +87,12 @@ export function open(context) {
     once: (secret, item) => el(
       'div.field',
       {},
-      el('h2', {}, `Your new key “${item.name}”`),
-      el('p', {}, 'Copy it now. Only its hash is stored, so it cannot be shown again.'),
-      el('pre.code', { 'aria-label': 'Key' }, secret),
-      copyable(secret, 'Copy key'),
+      el('h2', {}, t('Your new key “{}”', item.name)),
+      el('p', {}, t('Copy it now. Only its hash is stored, so it cannot be shown again.')),
+      el('pre.code', { 'aria-label': t('Key') }, secret),
+      copyable(secret, t('Copy key')),
     ),
     remove: ({ id }) => context.rest.remove(`api-keys/${id}`),
-    removal: ['Revoke', ({ name }) => `Revoke “${name}”? Whatever uses it stops working at once.`],
+    removal: [t('Revoke'), ({ name }) => t('Revoke “{}”? Whatever uses it stops working at once.', name)],
   });
 }

@@ -2,6 +2,7 @@
 // gateway answers: its token opens nothing, and its connections are closed.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { ago, moment } from './times.js';
 
@@ -14,8 +15,8 @@ function facts({ address, workspace, created_at: from, last_seen_at: seen, curre
   return [
     address,
     workspace,
-    `logged in ${moment(from)}`,
-    isActive ? 'active now' : `last seen ${ago(seen)}`,
+    t('logged in {}', moment(from)),
+    isActive ? t('active now') : t('last seen {}', ago(seen)),
   ].filter(Boolean).join(' · ');
 }
 
@@ -24,8 +25,8 @@ export function loginList(context) {
   const trouble = el('p.trouble-line', { role: 'alert', hidden: true });
   const said = el('p.sr-only', { role: 'status' });
   const rows = el('ul.devices');
-  const others = el('button.button.danger', { type: 'button', hidden: true }, 'End all other sessions');
-  const heading = el('h2', { id: 'logins', tabindex: -1 }, 'Logged-in devices');
+  const others = el('button.button.danger', { type: 'button', hidden: true }, t('End all other sessions'));
+  const heading = el('h2', { id: 'logins', tabindex: -1 }, t('Logged-in devices'));
 
   /**
    * @param {() => Promise<string | void>} work returns what a screen reader is to say
@@ -45,19 +46,19 @@ export function loginList(context) {
 
   /** @param {LoginSession} session */
   function draw(session) {
-    const name = session.device || 'Unknown device';
-    const end = el('button.button', { type: 'button', 'aria-label': `End the session: ${name}` },
-      'End session');
+    const name = session.device || t('Unknown device');
+    const end = el('button.button', { type: 'button', 'aria-label': t('End the session: {}', name) },
+      t('End session'));
     end.onclick = () => attempt(async () => {
       await context.rest.remove(`${PATH}/${session.id}`);
       await list();
       heading.focus();
-      return `The session on ${name} has ended.`;
+      return t('The session on {} has ended.', name);
     }, end);
     return el('li', {},
       icon(/iPhone|Android/.test(name) ? 'phone' : 'laptop'),
       el('div', {},
-        el('b', { dir: 'auto' }, name, session.current && el('span.chip', {}, 'this one')),
+        el('b', { dir: 'auto' }, name, session.current && el('span.chip', {}, t('this one'))),
         el('p.meta', {}, facts(session))),
       !session.current && end);
   }
@@ -72,11 +73,11 @@ export function loginList(context) {
     const { ended } = await context.rest.post(`${PATH}/end-others`);
     await list();
     heading.focus();
-    return `Sessions that have ended: ${ended}.`;
+    return t('Sessions that have ended: {}.', ended);
   }, others);
   return {
     root: el('section.panel', { 'aria-labelledby': 'logins' }, heading,
-      el('p', {}, 'End the sessions that you do not recognise, then change your password.'),
+      el('p', {}, t('End the sessions that you do not recognise, then change your password.')),
       trouble, said, rows, others),
     load: () => attempt(list),
   };

@@ -1,6 +1,7 @@
 // Macros: several actions in one, which operators run in a conversation or on many.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { gist } from '../thread/macros.js';
 import { collection, every } from './collection.js';
 import { text, toggle } from './fields.js';
@@ -18,9 +19,9 @@ const ACTIONS_MAX = 10;
 const TEAM = 'team:'; // before the id of a team among the receivers
 /** @type {[value: string, words: string][]} */
 const TYPES = [
-  ['reply', 'Send a reply'], ['object', 'Send a canned reply'], ['note', 'Add a note'],
-  ['add_tags', 'Add tags'], ['remove_tags', 'Remove tags'], ['assign', 'Assign'],
-  ['close', 'Close'], ['reopen', 'Reopen'],
+  ['reply', t('Send a reply')], ['object', t('Send a canned reply')], ['note', t('Add a note')],
+  ['add_tags', t('Add tags')], ['remove_tags', t('Remove tags')], ['assign', t('Assign')],
+  ['close', t('Close|conversation')], ['reopen', t('Reopen')],
 ];
 
 /** @type {(action: Action) => Draft} */
@@ -57,22 +58,23 @@ export async function open(context) {
   ]);
   /** @type {[value: string, words: string][]} */
   const receivers = [
-    ['me', 'The operator who runs it'], ['queue', 'The queue'],
+    ['me', t('The operator who runs it')], ['queue', t('The queue')],
     ...team.filter(({ disabled }) => !disabled).map(({ id, name }) => (
       /** @type {[string, string]} */ ([id, name]))),
     ...teams.map(({ id, name }) => (
-      /** @type {[string, string]} */ ([TEAM + id, `${name} (team)`]))),
+      /** @type {[string, string]} */ ([TEAM + id, t('{} (team)', name)]))),
   ];
   /** @type {[value: string, words: string][]} */
   const canned = replies.filter(({ object_type: type }) => type === 'text').map(
     ({ object_id: id, shortcut }) => [id, shortcut ? `/${shortcut}` : id]);
   return collection(context, {
     name: 'macros',
-    title: 'Macros',
-    lead: 'Several actions in one. Press M in a conversation, or after you have selected several.',
-    noun: 'macro',
+    title: t('Macros'),
+    lead: t('Several actions in one. Press M in a conversation, or after you have selected several.'),
+    one: t('Macro'),
+    make: t('New macro'),
     look: 'bolt',
-    empty: ['No macros yet', 'Answer, tag and close with one key.'],
+    empty: [t('No macros yet'), t('Answer, tag and close with one key.')],
     mayWrite: true,
     load: () => every((query) => context.rest.get('macros', query), 'macros'),
     key: ({ id }) => id,
@@ -86,26 +88,26 @@ export async function open(context) {
       title: item.name,
       meta: gist(item.actions),
       text: item.name,
-      side: !item.is_shared && el('span.meta', {}, 'Only you'),
+      side: !item.is_shared && el('span.meta', {}, t('Only you')),
     }),
     fields: (form) => [
-      text(form, 'name', { label: 'Name', max: 100 }),
+      text(form, 'name', { label: t('Name'), max: 100 }),
       toggle(form, 'is_shared', {
-        label: 'Shared',
-        hint: 'All operators can run it. You and administrators can change it',
+        label: t('Shared'),
+        hint: t('All operators can run it. You and administrators can change it'),
       }),
       actionsField(form, receivers, canned),
     ],
     async save({ now }, item, isNew) {
-      if (!now.name.trim()) throw refusal('name', 'Enter a name.');
-      if (!now.actions.length) throw refusal('actions', 'Add an action.');
+      if (!now.name.trim()) throw refusal('name', t('Enter a name.'));
+      if (!now.actions.length) throw refusal('actions', t('Add an action.'));
       const body = { ...now, actions: now.actions.map(action) };
       const answer = isNew ? await context.rest.post('macros', body)
         : await context.rest.patch(`macros/${item.id}`, body);
       return { item: answer.macro };
     },
     remove: ({ id }) => context.rest.remove(`macros/${id}`),
-    removal: ['Delete', ({ name }) => `Delete “${name}”?`],
+    removal: [t('Delete'), ({ name }) => t('Delete “{}”?', name)],
   });
 }
 
@@ -115,10 +117,10 @@ export async function open(context) {
  * @param {[value: string, words: string][]} canned
  */
 const actionsField = (form, receivers, canned) => list(form, 'actions', {
-  label: 'Actions',
-  hint: 'They run in this order. A reply may contain {{visitor.name}} and {{operator.name}}.',
-  add: 'Add an action',
-  row: 'Action',
+  label: t('Actions'),
+  hint: t('They run in this order. A reply may contain {{visitor.name}} and {{operator.name}}.'),
+  add: t('Add an action'),
+  row: (number) => t('Action {}', number),
   max: ACTIONS_MAX,
   /** @returns {Draft} */
   blank: () => ({ type: 'reply', value: '' }),
@@ -131,16 +133,16 @@ const actionsField = (form, receivers, canned) => list(form, 'actions', {
       type: next,
       value: next === 'assign' ? 'me' : next === 'object' ? canned[0]?.[0] ?? '' : '',
     }, true);
-    const kind = pick('Action', type, TYPES, retype, { locked });
+    const kind = pick(t('Action'), type, TYPES, retype, { locked });
     switch (type) {
-      case 'object': return [kind, pick('Canned reply', value, canned, put, { locked })];
-      case 'assign': return [kind, pick('To', value, receivers, put, { locked })];
+      case 'object': return [kind, pick(t('Canned reply'), value, canned, put, { locked })];
+      case 'assign': return [kind, pick(t('To|receiver'), value, receivers, put, { locked })];
       case 'reply': case 'note':
-        return [kind, cell('Text', value, put, { locked, area: true, maxlength: 4000 })];
+        return [kind, cell(t('Text'), value, put, { locked, area: true, maxlength: 4000 })];
       case 'close':
-        return [kind, cell('Reason (a note)', value, put, { locked, maxlength: 500 })];
+        return [kind, cell(t('Reason (a note)'), value, put, { locked, maxlength: 500 })];
       case 'reopen': return [kind];
-      default: return [kind, cell('Tags, with commas', value, put, { locked, maxlength: 500 })];
+      default: return [kind, cell(t('Tags, with commas'), value, put, { locked, maxlength: 500 })];
     }
   },
 });

@@ -1,11 +1,13 @@
 // The members of the workspace and their roles. A password that the page generates is shown once.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { face } from '../../shared/thread.js';
 import { Problem } from '../shell/api.js';
 import { collection, every } from './collection.js';
 import { choice, confirmed, copyable, text, toggle } from './fields.js';
 import { refusal } from './form.js';
+import { ROLES } from './roles.js';
 
 /** @typedef {import('./pane.js').SettingsContext} SettingsContext */
 /** @typedef {Member & {enabled: boolean}} Values */
@@ -14,12 +16,10 @@ import { refusal } from './form.js';
 /** @typedef {import('./collection.js').Saved<Member>} Saved */
 
 /** @type {Record<string, string>} */
-const ROLES = { agent: 'Agent', admin: 'Administrator', owner: 'Owner' };
-/** @type {Record<string, string>} */
 const MAY = {
-  agent: 'Replies to visitors and edits canned replies.',
-  admin: 'Also manages settings, members, webhooks and keys.',
-  owner: 'Also manages owners. A workspace always has at least one.',
+  agent: t('Replies to visitors and edits canned replies.'),
+  admin: t('Also manages settings, members, webhooks and keys.'),
+  owner: t('Also manages owners. A workspace always has at least one.'),
 };
 /** Letters and digits that do not look alike. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
@@ -43,11 +43,15 @@ function password() {
  * @returns {[dot: string, words: string]}
  */
 function state(member) {
-  if (member.disabled) return ['.off', 'Disabled'];
-  if (member.password === 'none') return ['.off', 'No password yet'];
-  if (!member.online) return ['.off', 'Offline'];
-  const load = member.load === 1 ? '1 conversation' : `${member.load ?? 0} conversations`;
-  return member.available === false ? ['.warn', `Unavailable, ${load}`] : ['', `Available, ${load}`];
+  if (member.disabled) return ['.off', t('Disabled')];
+  if (member.password === 'none') return ['.off', t('No password yet')];
+  if (!member.online) return ['.off', t('Offline')];
+  const load = member.load ?? 0;
+  if (member.available === false) {
+    return ['.warn', load === 1 ? t('Unavailable, 1 conversation')
+      : t('Unavailable, {} conversations', load)];
+  }
+  return ['', load === 1 ? t('Available, 1 conversation') : t('Available, {} conversations', load)];
 }
 
 /**
@@ -59,7 +63,7 @@ function state(member) {
  *   `isLast`: the member is the only owner
  */
 function fields(form, member, isNew, { me, mayWrite, isLast, renew, reset }) {
-  if (!mayWrite) form.locked ||= 'Only an owner can change an owner.';
+  if (!mayWrite) form.locked ||= t('Only an owner can change an owner.');
   const roles = Object.keys(ROLES).filter((role) => role !== 'owner' || me.role === 'owner'
     || member.role === 'owner');
   const explain = el('p.hint');
@@ -67,39 +71,39 @@ function fields(form, member, isNew, { me, mayWrite, isLast, renew, reset }) {
   form.onChange(follow);
   follow();
   return [
-    text(form, 'name', { label: 'Name', hint: 'Visible to visitors.', max: 100, required: true }),
+    text(form, 'name', { label: t('Name'), hint: t('Visible to visitors.'), max: 100, required: true }),
     isNew
       ? text(form, 'email', {
-        label: 'Email',
-        hint: 'Used to log in.',
+        label: t('Email'),
+        hint: t('Used to log in.'),
         type: 'email',
         max: 254,
         required: true,
       })
-      : el('dl.facts', {}, el('dt', {}, 'Email'), el('dd', {}, member.email)),
+      : el('dl.facts', {}, el('dt', {}, t('Email')), el('dd', {}, member.email)),
     isLast
-      ? el('dl.facts', {}, el('dt', {}, 'Role'),
-        el('dd', {}, 'Owner, and the only one. To change this, make someone else an owner first.'))
-      : choice(form, 'role', { label: 'Role', options: roles.map((role) => [role, ROLES[role]]) }),
+      ? el('dl.facts', {}, el('dt', {}, t('Role')),
+        el('dd', {}, t('Owner, and the only one. To change this, make someone else an owner first.')))
+      : choice(form, 'role', { label: t('Role'), options: roles.map((role) => [role, ROLES[role]]) }),
     !isLast && explain,
     !isNew && !isLast && member.id !== me.id && toggle(form, 'enabled', {
-      label: 'Can log in',
-      hint: 'If off, all their devices are logged out within seconds, and their conversations return to the queue.',
+      label: t('Can log in'),
+      hint: t('If off, all their devices are logged out within seconds, and their conversations return to the queue.'),
     }),
-    isNew && el('p.hint', {}, 'A password is created and shown to you once, to pass on. It must be changed at the first login.'),
+    isNew && el('p.hint', {}, t('A password is created and shown to you once, to pass on. It must be changed at the first login.')),
     !isNew && !form.locked && member.id !== me.id && el('div.field', {},
-      el('span.label', {}, 'Password'),
+      el('span.label', {}, t('Password')),
       confirmed(
-        'Reset password',
-        'The old password stops working. The new one works for one login.',
+        t('Reset password'),
+        t('The old password stops working. The new one works for one login.'),
         renew,
       )),
     !isNew && me.role === 'owner' && member.id !== me.id && member.second_factor
       && el('div.field', {},
-        el('span.label', {}, 'Two-factor login'),
+        el('span.label', {}, t('Two-factor login')),
         confirmed(
-          'Reset two-factor login',
-          'They log in with the password alone until they set it up again. Their devices are logged out.',
+          t('Reset two-factor login'),
+          t('They log in with the password alone until they set it up again. Their devices are logged out.'),
           reset,
         )),
   ];
@@ -107,7 +111,7 @@ function fields(form, member, isNew, { me, mayWrite, isLast, renew, reset }) {
 
 /** @param {string} name */
 function checkName(name) {
-  if (!name.trim()) throw refusal('name', 'Enter a name. Visitors see it.');
+  if (!name.trim()) throw refusal('name', t('Enter a name. Visitors see it.'));
 }
 
 /**
@@ -118,7 +122,7 @@ function checkName(name) {
 async function invite({ rest }, { name, email, role }) {
   checkName(name);
   if (!/^\S+@\S+$/.test(email.trim())) {
-    throw refusal('email', 'Enter a valid email address.');
+    throw refusal('email', t('Enter a valid email address.'));
   }
   const secret = password();
   const answer = await rest.post('members', {
@@ -171,13 +175,13 @@ export async function open(context) {
   const renewed = (editor) => renew(context, (id, words) => page.showOnce(id, words), editor);
   const page = await collection(context, {
     name: 'members',
-    title: 'Members',
-    lead: 'Who replies to visitors, and who can change settings.',
-    noun: 'member',
-    make: 'Invite a member',
-    verb: 'Invite',
+    title: t('Members'),
+    lead: t('Who replies to visitors, and who can change settings.'),
+    one: t('Member'),
+    make: t('Invite a member'),
+    verb: t('Invite'),
     look: 'users',
-    empty: ['No members yet', 'Invite the people who reply to your visitors.'],
+    empty: [t('No members yet'), t('Invite the people who reply to your visitors.')],
     load: async () => {
       list = await every((query) => context.rest.get('members', query), 'members');
       return list;
@@ -191,7 +195,7 @@ export async function open(context) {
       const [dot, words] = state(member);
       return {
         lead: face({ ...member, kind: 'operator' }),
-        title: member.id === me.id ? `${member.name} (you)` : member.name,
+        title: member.id === me.id ? t('{} (you)', member.name) : member.name,
         meta: member.email,
         text: member.email,
         side: el('span.two', {}, el('span', {}, ROLES[member.role]),
@@ -209,7 +213,7 @@ export async function open(context) {
       ? invite(context, form.now) : change(context, form.now, member),
     once: (made, item) => secret(item, made),
     remove: (member) => context.rest.remove(`members/${member.id}`),
-    removal: ['Remove', ({ name }) => `Remove ${name} from the workspace?`],
+    removal: [t('Remove'), ({ name }) => t('Remove {} from the workspace?', name)],
   });
 
   return page;
@@ -238,7 +242,7 @@ async function reset({ rest }, { item, form }) {
   try {
     await rest.post(`members/${item.id}/reset-second-factor`);
     item.second_factor = false;
-    form.done = 'Two-factor login is reset.';
+    form.done = t('Two-factor login is reset.');
     form.changed();
   } catch (error) {
     form.fault(error);
@@ -253,11 +257,11 @@ function secret({ name, email }, made) {
   return el(
     'div.field',
     {},
-    el('h2', {}, `${name} can log in now`),
-    el('p', {}, 'This password is shown only once and works for one login, at which they choose their own. Pass it on privately.'),
-    el('dl.facts', {}, el('dt', {}, 'Console'), el('dd', {}, `${location.origin}/console`),
-      el('dt', {}, 'Email'), el('dd', {}, email)),
-    el('pre.code', { 'aria-label': 'Password' }, made),
-    copyable(`${location.origin}/console\n${email}\n${made}`, 'Copy login details'),
+    el('h2', {}, t('{} can log in now', name)),
+    el('p', {}, t('This password is shown only once and works for one login, at which they choose their own. Pass it on privately.')),
+    el('dl.facts', {}, el('dt', {}, t('Console')), el('dd', {}, `${location.origin}/console`),
+      el('dt', {}, t('Email')), el('dd', {}, email)),
+    el('pre.code', { 'aria-label': t('Password') }, made),
+    copyable(`${location.origin}/console\n${email}\n${made}`, t('Copy login details')),
   );
 }

@@ -1,6 +1,7 @@
 // Menus of the widget: choices above the composer. One menu at a time is published.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { collection, every } from './collection.js';
 import { text } from './fields.js';
 import { refusal } from './form.js';
@@ -13,20 +14,20 @@ import { cell, list, pick } from './rows.js';
 /** @typedef {import('./collection.js').CollectionOptions<RichMenu, RichMenu>} Options */
 
 /** @type {Record<string, string>} */
-const STATES = { draft: 'Draft', published: 'Published', inactive: 'Unpublished' };
+const STATES = { draft: t('Draft'), published: t('Published'), inactive: t('Unpublished') };
 /**
  * Whether another channel shows its copy of the menu, by `sync_status`.
  * @type {Record<string, string>}
  */
 const COPIES = {
-  none: 'Not synchronised: there is no LINE channel yet. Only the widget shows menus.',
-  pending: 'Waiting to be sent to LINE.',
-  synced: 'LINE shows this version.',
-  failed: 'LINE refused this menu',
+  none: t('Not synchronised: there is no LINE channel yet. Only the widget shows menus.'),
+  pending: t('Waiting to be sent to LINE.'),
+  synced: t('LINE shows this version.'),
+  failed: t('LINE refused this menu.'),
 };
 /** @type {[value: string, words: string][]} */
 const KINDS = [
-  ['message', 'Sends a message'], ['url', 'Opens a page'], ['operator', 'Requests an operator'],
+  ['message', t('Sends a message')], ['url', t('Opens a page')], ['operator', t('Requests an operator')],
 ];
 const ACTIONS_MAX = 12; // as the gateway takes
 
@@ -36,21 +37,21 @@ const ACTIONS_MAX = 12; // as the gateway takes
  * @returns {HTMLElement[]}
  */
 const fields = (form, teams) => [
-  text(form, 'name', { label: 'Name', hint: 'Only your team sees it.', max: 100 }),
+  text(form, 'name', { label: t('Name'), hint: t('Only your team sees it.'), max: 100 }),
   list(form, 'actions', {
-    label: 'Items',
-    add: 'Add an item',
-    row: 'Item',
+    label: t('Items'),
+    add: t('Add an item'),
+    row: (number) => t('Item {}', number),
     max: ACTIONS_MAX,
     blank,
     draw: (action, change) => [
-      cell('Label', action.label, (label) => change({ label }), { locked: form.locked,
+      cell(t('Label'), action.label, (label) => change({ label }), { locked: form.locked,
         maxlength: 40 }),
-      pick('Action', action.type, KINDS, (type) => change({ type, value: '' }, true), {
+      pick(t('Action'), action.type, KINDS, (type) => change({ type, value: '' }, true), {
         locked: form.locked }),
       action.type === 'operator' ? handoverTeam(teams, action.value ?? '',
         (value) => change({ value }), form.locked) : cell(
-        action.type === 'url' ? 'URL' : 'Text to send (empty: the label)',
+        action.type === 'url' ? 'URL' : t('Text to send (empty: the label)'),
         action.value,
         (value) => change({ value }),
         { locked: form.locked, maxlength: 2048,
@@ -68,15 +69,15 @@ const blank = () => ({ label: '', type: 'message', value: '' });
  * @param {RichMenu} menu
  */
 function checked({ name, actions }) {
-  if (!name.trim()) throw refusal('name', 'Enter a name.');
+  if (!name.trim()) throw refusal('name', t('Enter a name.'));
   const clean = actions.filter(({ label }) => label.trim()).map(({ label, type, value }) => {
     if (type === 'url' && !/^https?:\/\//.test(value ?? '')) {
-      throw refusal('actions', `“${label}” needs a URL. Start with https://.`);
+      throw refusal('actions', t('“{}” needs a URL. Start with https://.', label));
     }
     const said = type === 'message' ? value || label.trim() : value;
     return { label: label.trim(), type, ...(type !== 'operator' || value) && { value: said } };
   });
-  if (!clean.length) throw refusal('actions', 'Add at least one item.');
+  if (!clean.length) throw refusal('actions', t('Add at least one item.'));
   return { name: name.trim(), actions: clean };
 }
 
@@ -92,10 +93,10 @@ function publishing(context, editor, reload) {
   const draw = () => {
     const isOn = editor.item.status === 'published';
     const { length } = editor.form.changes;
-    button.textContent = isOn ? 'Unpublish' : 'Publish';
+    button.textContent = isOn ? t('Unpublish') : t('Publish');
     button.disabled = length > 0;
-    words.textContent = length ? 'Save your changes first.'
-      : isOn ? 'Visitors see this menu.' : 'It replaces the published menu, if there is one.';
+    words.textContent = length ? t('Save your changes first.')
+      : isOn ? t('Visitors see this menu.') : t('It replaces the published menu, if there is one.');
   };
   button.onclick = async () => {
     const status = editor.item.status === 'published' ? 'inactive' : 'published';
@@ -111,12 +112,12 @@ function publishing(context, editor, reload) {
   };
   editor.form.onChange(draw);
   draw();
-  return el('div.field', {}, el('span.label', {}, 'Publishing'), el('div', {}, button), words);
+  return el('div.field', {}, el('span.label', {}, t('Publishing')), el('div', {}, button), words);
 }
 
 /** @param {RichMenu} menu */
 const copy = ({ sync_status: status = 'none', sync_error: error }) => (
-  (COPIES[status] ?? COPIES.none) + (error ? `: ${error}` : '')
+  error ? t('LINE refused this menu: {}', error) : COPIES[status] ?? COPIES.none
 );
 
 /**
@@ -161,11 +162,12 @@ export async function open(context) {
   /** @type {Awaited<ReturnType<typeof collection>>} */
   const page = await collection(context, /** @type {Options} */ ({
     name: 'menus',
-    title: 'Menus',
-    lead: 'Quick choices in the widget. One menu is published at a time.',
-    noun: 'menu',
+    title: t('Menus'),
+    lead: t('Quick choices in the widget. One menu is published at a time.'),
+    one: t('Menu'),
+    make: t('New menu'),
     look: 'menu',
-    empty: ['No menus yet', 'Three or four items are enough, such as orders, opening hours and an operator.'],
+    empty: [t('No menus yet'), t('Three or four items are enough, such as orders, opening hours and an operator.')],
     load: async () => {
       all = await every((query) => context.rest.get('rich-menus', query), 'rich_menus');
       return all;
@@ -190,8 +192,8 @@ export async function open(context) {
       return { item: Object.assign(item, answer?.rich_menu ?? body) };
     },
     remove: ({ id }) => context.rest.remove(`rich-menus/${id}`),
-    removal: ['Delete', ({ name, status }) => status === 'published'
-      ? `Delete “${name}”? It is published now.` : `Delete “${name}”?`],
+    removal: [t('Delete'), ({ name, status }) => status === 'published'
+      ? t('Delete “{}”? It is published now.', name) : t('Delete “{}”?', name)],
   }));
 
   const { show } = page;

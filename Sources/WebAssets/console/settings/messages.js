@@ -2,6 +2,7 @@
 // offline form and the rating.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { text, toggle } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { cell, list, pick } from './rows.js';
@@ -14,12 +15,12 @@ import { lockedFor, pane } from './pane.js';
  */
 
 /** @type {[value: string, words: string][]} */
-const TYPES = [['text', 'Text'], ['email', 'Email'], ['select', 'Choice'], ['team', 'Team']];
+const TYPES = [['text', t('Text')], ['email', t('Email')], ['select', t('Choice')], ['team', t('Team')]];
 /**
  * The fields that the gateway knows, by key.
  * @type {Record<string, string>}
  */
-const KNOWN = { name: 'Name', email: 'Email' };
+const KNOWN = { name: t('Name'), email: t('Email') };
 const KEY_MAX = 40; // characters
 const QUESTIONS_MAX = 8;
 
@@ -47,15 +48,15 @@ function checked(form) {
   const now = form.now;
   for (const key of /** @type {const} */ (['greeting_message', 'away_message'])) {
     if (now[key].enabled && !now[key].text.trim()) {
-      throw refusal(`${key}.text`, 'Enter the message, or switch it off.');
+      throw refusal(`${key}.text`, t('Enter the message, or switch it off.'));
     }
   }
   const fields = now.prechat.fields.map((one) => cleaned(one));
   if (now.prechat.enabled && !fields.length) {
-    throw refusal('prechat.fields', 'Add a question, or switch the form off.');
+    throw refusal('prechat.fields', t('Add a question, or switch the form off.'));
   }
   if (new Set(fields.map(({ key }) => key)).size < fields.length) {
-    throw refusal('prechat.fields', 'Two questions are the same. Change one of them.');
+    throw refusal('prechat.fields', t('Two questions are the same. Change one of them.'));
   }
   const all = { ...now, prechat: { ...now.prechat, fields } };
   return Object.fromEntries(Object.entries(all).filter(
@@ -96,8 +97,8 @@ export async function open(context) {
   follow();
   return {
     root: pane({
-      title: 'Messages and forms',
-      lead: 'Automatic messages, and forms that visitors fill in.',
+      title: t('Messages and forms'),
+      lead: t('Automatic messages, and forms that visitors fill in.'),
       submit,
       bar,
       body,
@@ -113,39 +114,39 @@ export async function open(context) {
 function fields(form, when) {
   return [
     toggle(form, 'greeting_message.enabled', {
-      label: 'Reply to the first message',
-      hint: 'Sent by the bot as soon as a visitor writes',
+      label: t('Reply to the first message'),
+      hint: t('Sent by the bot as soon as a visitor writes'),
     }),
     when('greeting_message.enabled', text(form, 'greeting_message.text', {
-      label: 'Message', area: true, max: 2000,
-      placeholder: 'Thank you for your message. We will reply in a few minutes.' })),
+      label: t('Message'), area: true, max: 2000,
+      placeholder: t('Thank you for your message. We will reply in a few minutes.') })),
     toggle(form, 'away_message.enabled', {
-      label: 'Away message',
-      hint: 'Sent outside business hours, and while no operator is available',
+      label: t('Away message'),
+      hint: t('Sent outside business hours, and while no operator is available'),
     }),
     when('away_message.enabled', text(form, 'away_message.text', {
-      label: 'Message', area: true, max: 2000,
-      placeholder: 'We are back at 9:00. Leave your email and we will reply there.' })),
+      label: t('Message'), area: true, max: 2000,
+      placeholder: t('We are back at 9:00. Leave your email and we will reply there.') })),
     el('hr'),
     toggle(form, 'prechat.enabled', {
-      label: 'Pre-chat form',
-      hint: 'Each question puts some visitors off. Ask only what you need.',
+      label: t('Pre-chat form'),
+      hint: t('Each question puts some visitors off. Ask only what you need.'),
     }),
     when('prechat.enabled', questions(form)),
     el('hr'),
     toggle(form, 'offline.enabled', {
-      label: 'Offline form',
-      hint: 'Shown outside business hours. What visitors leave becomes a waiting conversation.',
+      label: t('Offline form'),
+      hint: t('Shown outside business hours. What visitors leave becomes a waiting conversation.'),
     }),
-    when('offline.enabled', text(form, 'offline.text', { label: 'Text above the form', area: true, rows: 2,
-      max: 1000, placeholder: 'We are closed. Leave a message and we will reply by email.' })),
+    when('offline.enabled', text(form, 'offline.text', { label: t('Text above the form'), area: true, rows: 2,
+      max: 1000, placeholder: t('We are closed. Leave a message and we will reply by email.') })),
     el('hr'),
     toggle(form, 'rating.enabled', {
-      label: 'Ask for a rating',
-      hint: 'From 1 to 5, when a conversation is closed',
+      label: t('Ask for a rating'),
+      hint: t('From 1 to 5, when a conversation is closed'),
     }),
     when('rating.enabled', text(form, 'rating.question', {
-      label: 'Question', hint: 'Leave empty for the standard question in the visitor’s language.', max: 200,
+      label: t('Question'), hint: t('Leave empty for the standard question in the visitor’s language.'), max: 200,
       empty: null })),
   ];
 }
@@ -154,10 +155,10 @@ function fields(form, when) {
 function questions(form) {
   const { locked } = form;
   return list(form, 'prechat.fields', {
-    label: 'Questions',
-    hint: 'The answers are saved with the visitor.',
-    add: 'Add a question',
-    row: 'Question',
+    label: t('Questions'),
+    hint: t('The answers are saved with the visitor.'),
+    add: t('Add a question'),
+    row: (number) => t('Question {}', number),
     max: QUESTIONS_MAX,
     /** @returns {PrechatField} */
     blank: () => {
@@ -167,9 +168,9 @@ function questions(form) {
         required: false };
     },
     draw: (item, change) => [
-      cell('Question', item.label, (label) => change({ label }), { locked, maxlength: 100 }),
-      pick('Answer type', item.type, TYPES, (type) => change({ type }, true), { locked }),
-      item.type === 'select' && cell('Choices, separated by commas', (item.options ?? []).join(', '),
+      cell(t('Question'), item.label, (label) => change({ label }), { locked, maxlength: 100 }),
+      pick(t('Answer type'), item.type, TYPES, (type) => change({ type }, true), { locked }),
+      item.type === 'select' && cell(t('Choices, separated by commas'), (item.options ?? []).join(', '),
         (value) => change({ options: value.split(',').map((one) => one.trim()).filter(Boolean) }),
         { locked, maxlength: 500 }),
       required(item, change, locked),
@@ -189,7 +190,7 @@ function required(item, change, locked) {
     change: () => { change({ required: control.checked }); },
   });
   control.checked = !!item.required;
-  return el('label.check-cell', {}, control, el('span', {}, 'Required'));
+  return el('label.check-cell', {}, control, el('span', {}, t('Required')));
 }
 
 /**
@@ -198,9 +199,9 @@ function required(item, change, locked) {
  * @returns {PrechatField}
  */
 function cleaned({ key, label, type, required, options }) {
-  if (!label.trim()) throw refusal('prechat.fields', 'Enter the question.');
+  if (!label.trim()) throw refusal('prechat.fields', t('Enter the question.'));
   if (type === 'select' && (options ?? []).length < 2) {
-    throw refusal('prechat.fields', `“${label}” needs at least two choices.`);
+    throw refusal('prechat.fields', t('“{}” needs at least two choices.', label));
   }
   return { key: key || slug(label), label: label.trim(), type, required: !!required,
     ...(type === 'select' && { options }) };

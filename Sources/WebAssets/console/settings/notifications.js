@@ -2,18 +2,18 @@
 // belongs to the login: each device has its own, and a log-out ends it.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { pane } from './pane.js';
 
 const PATH = '/api/v1/auth/push';
 
-const PHONE = 'On an iPhone or iPad, first add the console to the home screen.';
 /** The state of the permission, and what the page says about it. */
 const WORDS = {
-  off: 'This browser gets no push messages.',
-  on: 'This browser gets push messages while you see no console, on any device.',
-  denied: 'Notifications are blocked. Allow them in your browser’s settings.',
-  unsupported: `This browser cannot receive push messages. ${PHONE}`,
+  off: t('This browser gets no push messages.'),
+  on: t('This browser gets push messages while you see no console, on any device.'),
+  denied: t('Notifications are blocked. Allow them in your browser’s settings.'),
+  unsupported: t('This browser cannot receive push messages. On an iPhone or iPad, first add the console to the home screen.'),
 };
 
 /** What the push manager of this browser has, and what the gateway is to know of it. */
@@ -73,11 +73,11 @@ export function open({ rest }) {
   const words = el('p', { role: 'status' });
   const act = el('button.button', { type: 'button' });
   const chip = el('span.chip');
-  const waiting = choice('New conversations', 'In business hours, while you are available',
+  const waiting = choice(t('New conversations'), t('In business hours, while you are available'),
     (yes) => attempt(() => store(rest, { waiting: yes })));
-  const messages = choice('Messages in your conversations', 'Until you have read them',
+  const messages = choice(t('Messages in your conversations'), t('Until you have read them'),
     (yes) => attempt(() => store(rest, { messages: yes })));
-  const texts = choice('Show the text', 'Anyone who sees the locked screen can read it',
+  const texts = choice(t('Show the text'), t('Anyone who sees the locked screen can read it'),
     (yes) => attempt(() => store(rest, { texts: yes })));
 
   /** @param {(() => Promise<unknown>)=} work */
@@ -90,7 +90,7 @@ export function open({ rest }) {
     } catch (error) {
       trouble.hidden = false;
       trouble.replaceChildren(icon('alert', 'small'), error instanceof DOMException
-        ? 'The browser refused. Check its settings and try again.' : sentence(error));
+        ? t('The browser refused. Check its settings and try again.') : sentence(error));
     }
     act.disabled = false;
   }
@@ -101,9 +101,9 @@ export function open({ rest }) {
     const state = !('PushManager' in window) ? 'unsupported' : isOn ? 'on'
       : Notification.permission === 'denied' ? 'denied' : 'off';
     words.textContent = WORDS[state];
-    chip.textContent = isOn ? 'On' : 'Off';
+    chip.textContent = isOn ? t('On') : t('Off');
     act.hidden = state === 'unsupported' || state === 'denied';
-    act.textContent = isOn ? 'Turn off' : 'Turn on';
+    act.textContent = isOn ? t('Turn off') : t('Turn on');
     act.onclick = () => attempt(() => (isOn ? turnOff : turnOn)(rest));
     waiting.show(isOn, known.waiting);
     messages.show(isOn, known.messages);
@@ -111,14 +111,14 @@ export function open({ rest }) {
   }
 
   const panel = el('section.panel', { 'aria-labelledby': 'push' },
-    el('h2', { id: 'push' }, 'Push messages ', chip), words, trouble,
+    el('h2', { id: 'push' }, t('Push messages'), ' ', chip), words, trouble,
     waiting.root, messages.root, texts.root, el('div.acts', {}, act),
-    el('p.meta', {}, 'A message names the visitor and the page, and what was written only if you '
-      + 'turn that on.'));
+    el('p.meta', {}, t(
+      'A message names the visitor and the page, and what was written only if you turn that on.')));
   return {
     root: pane({
-      title: 'Notifications',
-      lead: 'News on this device while the console is closed.',
+      title: t('Notifications'),
+      lead: t('News on this device while the console is closed.'),
       body: [panel],
     }),
     show: () => { attempt(); },

@@ -1,6 +1,7 @@
 // The frame of a page of the settings, and the permission to change it.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 
 /**
  * `level` is how deep the page is: 0 the menu, 1 a page, 2 an editor. Narrow screens show one
@@ -26,7 +27,7 @@ export function pane({ title, lead, actions = [], body, bar, submit }) {
     el(
       'header.pane-head',
       {},
-      el('a.icon-button.up', { href: '#/settings', 'aria-label': 'Back' }, icon('back')),
+      el('a.icon-button.up', { href: '#/settings', 'aria-label': t('Back') }, icon('back')),
       el('div.pane-title', {}, el('h1', { tabindex: -1 }, title), lead && el('p', {}, lead)),
       ...actions,
     ),
@@ -46,4 +47,4 @@ export const isAdmin = (context) => context.session().operator.role !== 'agent';
  * @param {SettingsContext} context
  */
 export const lockedFor = (context) => isAdmin(context) ? ''
-  : 'View only. Administrators and owners can change this.';
+  : t('View only. Administrators and owners can change this.');

@@ -1,6 +1,7 @@
 // The operator's passkeys: added, and removed, with the password.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { api, reasonOf } from '../shell/api.js';
 import { recoveryCodes } from '../shell/enrolment.js';
 import { addPasskey, hasPasskeys, passkeyWords } from '../shell/passkeys.js';
@@ -8,14 +9,14 @@ import { SILENCE, passwordField, prompt } from './prompt.js';
 import { ago, moment } from './times.js';
 
 /** @type {import('./prompt.js').Field} */
-const NAME = ['name', 'Name of the device', { maxlength: 50, autocomplete: 'off' }];
+const NAME = ['name', t('Name of the device'), { maxlength: 50, autocomplete: 'off' }];
 
 /** @param {Passkey} passkey */
 const facts = ({ host, synced, created_at: made, last_used_at: used }) => [
-  host !== location.hostname && `for ${host}`,
-  synced ? 'on your devices' : 'on one device',
-  `added ${moment(made)}`,
-  used ? `last used ${ago(used)}` : 'not used yet',
+  host !== location.hostname && t('for {}', host),
+  synced ? t('on your devices') : t('on one device'),
+  t('added {}', moment(made)),
+  used ? t('last used {}', ago(used)) : t('not used yet'),
 ].filter(Boolean).join(' · ');
 
 /**
@@ -26,8 +27,8 @@ export function passkeyList(changed) {
   const rows = el('ul.devices');
   const body = el('div.step');
   let hasPassword = true;
-  const heading = el('h2', { id: 'passkeys', tabindex: -1 }, 'Passkeys');
-  const add = el('button.button', { type: 'button', click: begin }, 'Add a passkey');
+  const heading = el('h2', { id: 'passkeys', tabindex: -1 }, t('Passkeys'));
+  const add = el('button.button', { type: 'button', click: begin }, t('Add a passkey'));
 
   /** @param {HTMLElement=} step */
   function open(step) {
@@ -42,7 +43,7 @@ export function passkeyList(changed) {
 
   function begin() {
     const fields = [NAME, ...passwordField(hasPassword)];
-    open(prompt(fields, 'Continue', async ({ name, password }) => {
+    open(prompt(fields, t('Continue'), async ({ name, password }) => {
       const { recovery_codes: codes } = await addPasskey(password, name);
       if (!codes) return again();
       await changed();
@@ -58,20 +59,20 @@ export function passkeyList(changed) {
       await again();
     };
     const remove = () => open(
-      prompt(passwordField(hasPassword), 'Remove passkey', work, () => open()));
+      prompt(passwordField(hasPassword), t('Remove passkey'), work, () => open()));
     return el('li', {},
       icon(passkey.synced ? 'shield' : 'lock'),
       el('div', {}, el('b', { dir: 'auto' }, passkey.name), el('p.meta', {}, facts(passkey))),
-      el('button.button', { type: 'button', 'aria-label': `Remove the passkey: ${passkey.name}`,
-        click: remove }, 'Remove'));
+      el('button.button', { type: 'button', 'aria-label': t('Remove the passkey: {}', passkey.name),
+        click: remove }, t('Remove')));
   }
 
   if (hasPasskeys) body.append(add);
   return {
     root: el('section.panel', { 'aria-labelledby': 'passkeys' }, heading,
       el('p', {}, hasPasskeys
-        ? 'Log in with your fingerprint, face or device PIN instead of the password.'
-        : 'Passkeys work at a host name over TLS only, such as https://chat.example.com.'),
+        ? t('Log in with your fingerprint, face or device PIN instead of the password.')
+        : t('Passkeys work at a host name over TLS only, such as https://chat.example.com.')),
       rows, body),
     /** @param {SecondFactor} state */
     show({ passkeys, has_password: has }) {

@@ -1,6 +1,7 @@
 // A mock gateway for the preview's iframe: it answers the requests and the socket of the widget. It
 // knows as much of chirrup.v1 as one visitor with one conversation needs.
 
+import { t } from '../shell/language.js';
 import { Command, Kind, Event } from '../../shared/protocol.js';
 
 const SESSION = '00000000-0000-7000-8000-000000000001';
@@ -160,7 +161,7 @@ function example() {
       id: '00000000-0000-7000-8000-000000000011',
       sender: VISITOR,
       kind: Kind.text,
-      body: 'Hello, my chain skips.',
+      body: t('Hello, my chain skips.'),
       at: at(4),
     },
     {
@@ -168,7 +169,7 @@ function example() {
       id: '00000000-0000-7000-8000-000000000012',
       sender: MIKA,
       kind: Kind.text,
-      body: 'Is it an older bicycle, or one you bought this year?',
+      body: t('Is it an older bicycle, or one you bought this year?'),
       at: at(2),
     },
   ];

@@ -3,6 +3,7 @@
 // tried in it reaches a conversation.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { mockGateway } from './preview-mock.js';
 
 const WORKSPACE = 'preview';
@@ -10,7 +11,7 @@ const WIDE = 484; // px; a narrower iframe would count as a phone
 const SETTLE = 200; // ms after the last key until the widget is drawn anew
 const FRAMES = 120; // ms for the first animation frames of the widget
 /** @type {[state: string, words: string][]} */
-const STATES = [['open', 'Open'], ['closed', 'Closed'], ['offline', 'Offline'], ['phone', 'Phone']];
+const STATES = [['open', t('Open|state')], ['closed', t('Closed|not open')], ['offline', t('Offline')], ['phone', t('Phone')]];
 
 /**
  * The configuration that the preview shows; its hours and forms depend on the state.
@@ -40,12 +41,12 @@ export class Preview {
     if (inPage) this.root = el('div.stage-in-page', {}, this.#place);
     else this.root = el(
       'aside.stage',
-      { 'aria-label': 'Preview' },
+      { 'aria-label': t('Preview') },
       el(
         'div.stage-bar',
         {},
-        el('span.meta', {}, 'Preview'),
-        el('div.segments', { role: 'group', 'aria-label': 'State to preview' }, ...this.#tabs),
+        el('span.meta', {}, t('Preview')),
+        el('div.segments', { role: 'group', 'aria-label': t('State to preview') }, ...this.#tabs),
       ),
       this.#place,
     );
@@ -84,7 +85,7 @@ export class Preview {
     const turn = ++this.#turn;
     const words = STATES.find(([key]) => key === this.state)?.[1] ?? '';
     const frame = el('iframe.preview-frame', {
-      title: `The widget, ${words.toLowerCase()}`,
+      title: t('The widget: {}', words),
       'data-state': this.state,
     });
     const loaded = new Promise((done) => frame.addEventListener('load', done, { once: true }));
@@ -125,7 +126,7 @@ async function mount(frame, config, state) {
   mockGateway(view, WORKSPACE, given, state);
   page.documentElement.lang = config.locale === 'auto' ? navigator.language : config.locale;
   page.documentElement.dataset.theme = document.documentElement.dataset.theme ?? '';
-  page.title = 'Preview';
+  page.title = t('Preview');
   const sheet = page.createElement('link');
   sheet.rel = 'stylesheet';
   sheet.href = PREVIEW_STYLES;

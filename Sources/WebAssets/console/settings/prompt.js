@@ -1,12 +1,13 @@
 // A small form that asks for secrets before a change of how the operator logs in.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { Problem, reasonOf } from '../shell/api.js';
 
-export const SILENCE = 'The server is not responding. Check your connection and try again.';
+export const SILENCE = t('The server is not responding. Check your connection and try again.');
 
 /** @type {Field} */
-const PASSWORD = ['password', 'Your password', {
+const PASSWORD = ['password', t('Your password'), {
   type: 'password', autocomplete: 'current-password', maxlength: 1024 }];
 
 /**
@@ -54,5 +55,5 @@ export function prompt(fields, verb, work, cancel, words = reason) {
       el('label', { for: `factor-${name}` }, label), controls[index])),
     problem,
     el('div.acts', {}, button,
-      el('button.button.quiet', { type: 'button', click: cancel }, 'Cancel')));
+      el('button.button.quiet', { type: 'button', click: cancel }, t('Cancel'))));
 }

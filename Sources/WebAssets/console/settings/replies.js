@@ -2,6 +2,7 @@
 // text may have fields that are filled when it is used; the other kinds are for intents only.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { part } from '../shell/rest.js';
 import { collection, every } from './collection.js';
 import { select, text } from './fields.js';
@@ -15,9 +16,9 @@ import { isAdmin } from './pane.js';
 
 /** @type {[value: string, words: string][]} */
 const KINDS = [
-  ['text', 'Text'], ['buttons', 'Buttons'], ['card', 'Card'], ['carousel', 'Carousel'],
+  ['text', t('Text')], ['buttons', t('Buttons')], ['card', t('Card')], ['carousel', t('Carousel')],
 ];
-const FIELDS = [['{{visitor.name}}', 'Visitor’s name'], ['{{operator.name}}', 'Your name']];
+const FIELDS = [['{{visitor.name}}', t('Visitor’s name')], ['{{operator.name}}', t('Your name')]];
 /** @type {Record<string, string>} */
 const EXAMPLES = { '{{visitor.name}}': 'Noor', '{{operator.name}}': 'Mika' };
 const SHORTCUT = /^[^\s/]{1,32}$/;
@@ -41,11 +42,12 @@ const kindOf = (key) => KINDS.find(([kind]) => kind === key)?.[1] ?? key;
 export function open(context) {
   return collection(context, {
     name: 'replies',
-    title: 'Canned replies',
-    lead: 'Type / and a shortcut in an empty reply to insert one. Auto-reply rules can send them, too.',
-    noun: 'reply',
+    title: t('Canned replies'),
+    lead: t('Type / and a shortcut in an empty reply to insert one. Auto-reply rules can send them, too.'),
+    one: t('Canned reply'),
+    make: t('New reply'),
     look: 'bolt',
-    empty: ['No canned replies yet', 'Save what you answer every day, and insert it with a shortcut.'],
+    empty: [t('No canned replies yet'), t('Save what you answer every day, and insert it with a shortcut.')],
     mayWrite: true,
     load: () => every((query) => context.rest.get('reply-objects', query), 'reply_objects'),
     key: ({ object_id: id }) => id,
@@ -71,9 +73,9 @@ export function open(context) {
       const shortcut = form.now.shortcut.trim().replace(/^\//, '');
       const id = isNew ? (form.now.object_id || shortcut).trim() : item.object_id;
       if (shortcut && !SHORTCUT.test(shortcut)) {
-        throw refusal('shortcut', 'Use one word of at most 32 characters, without a slash.');
+        throw refusal('shortcut', t('Use one word of at most 32 characters, without a slash.'));
       }
-      if (!id) throw refusal('shortcut', 'Enter a shortcut or a name.');
+      if (!id) throw refusal('shortcut', t('Enter a shortcut or a name.'));
       const clean = checked(kind, payload);
       // a new reply must not replace one of a colleague
       const answer = await context.rest.put(`reply-objects/${part(id)}`, {
@@ -82,13 +84,13 @@ export function open(context) {
         alt_text: alt || gist({ object_type: kind, payload: clean }) || null,
         shortcut: shortcut || null,
       }, isNew).catch(taken(form.now.object_id ? 'object_id' : 'shortcut',
-        'Another reply already uses this. Choose a different one, or edit that reply.'));
+        t('Another reply already uses this. Choose a different one, or edit that reply.')));
       const saved = { ...form.now, object_id: id, payload: clean, shortcut };
       return { item: answer?.reply_object ?? saved };
     },
     remove: isAdmin(context)
       ? ({ object_id: id }) => context.rest.remove(`reply-objects/${part(id)}`) : undefined,
-    removal: ['Delete', ({ shortcut, object_id: id }) => `Delete ${shortcut ? `/${shortcut}` : id}?`],
+    removal: [t('Delete'), ({ shortcut, object_id: id }) => t('Delete {}?', shortcut ? `/${shortcut}` : id)],
   });
 }
 
@@ -109,26 +111,26 @@ function fields(form, isNew) {
     }
     const words = filled(form.now.payload.text ?? '');
     peek.hidden = now !== 'text' || !words.length;
-    peek.replaceChildren(el('p.meta', {}, 'Preview: sent by Mika to Noor'),
+    peek.replaceChildren(el('p.meta', {}, t('Preview: sent by Mika to Noor')),
       el('p.bubble', { dir: 'auto' }, ...words));
   };
   form.onChange(follow);
   const parts = [
     text(form, 'shortcut', {
-      label: 'Shortcut',
-      hint: 'Operators type / and this word. Without one, only auto-reply rules can use the reply.',
+      label: t('Shortcut'),
+      hint: t('Operators type / and this word. Without one, only auto-reply rules can use the reply.'),
       max: 33,
       code: true,
     }),
     isNew && text(form, 'object_id', {
-      label: 'Name',
-      hint: 'For auto-reply rules. Leave empty to use the shortcut. It cannot be changed later.',
+      label: t('Name'),
+      hint: t('For auto-reply rules. Leave empty to use the shortcut. It cannot be changed later.'),
       max: 50,
     }),
     select(form, 'object_type', {
-      label: 'Type',
+      label: t('Type'),
       options: KINDS,
-      hint: 'Auto-reply rules send buttons and cards; operators send text.',
+      hint: t('Auto-reply rules send buttons and cards; operators send text.'),
     }),
     inner,
     peek,
@@ -148,15 +150,15 @@ function filled(words) {
 
 /** @param {ReplyForm} form */
 const quickReplies = (form) => list(form, 'payload.quick_replies', {
-  label: 'Quick replies',
-  hint: 'Replies that visitors can tap, when a rule sends this.',
-  add: 'Add a quick reply',
-  row: 'Quick reply',
+  label: t('Quick replies'),
+  hint: t('Replies that visitors can tap, when a rule sends this.'),
+  add: t('Add a quick reply'),
+  row: (number) => t('Quick reply {}', number),
   max: 12,
   /** @returns {Choice} */
   blank: () => ({ label: '', value: '' }),
   draw: (item, change) => [
-    cell('Label', item.label, (label) => change({
+    cell(t('Label'), item.label, (label) => change({
       label,
       ...(item.value === item.label && { value: label }),
     }), { locked: form.locked, maxlength: 80 }),
@@ -168,7 +170,7 @@ const quickReplies = (form) => list(form, 'payload.quick_replies', {
  * @param {ReplyForm} form
  */
 function textField(form) {
-  const field = text(form, 'payload.text', { label: 'Text', area: true, rows: 4, max: TEXT_MAX });
+  const field = text(form, 'payload.text', { label: t('Text'), area: true, rows: 4, max: TEXT_MAX });
   const area = field.querySelector('textarea');
   /** @param {string} piece */
   const put = (piece) => () => {
@@ -192,7 +194,7 @@ function textField(form) {
  * @returns {HTMLElement[]}
  */
 function payload(form, kind) {
-  const words = () => text(form, 'payload.text', { label: 'Text', area: true, rows: 3,
+  const words = () => text(form, 'payload.text', { label: t('Text'), area: true, rows: 3,
     max: TEXT_MAX });
   if (kind === 'text') return [textField(form), quickReplies(form)];
   if (kind === 'buttons') {
@@ -200,11 +202,11 @@ function payload(form, kind) {
   }
   if (kind === 'card') {
     return [
-      text(form, 'payload.title', { label: 'Title', max: 200 }),
+      text(form, 'payload.title', { label: t('Title'), max: 200 }),
       words(),
       text(form, 'payload.image_url', {
-        label: 'Image',
-        hint: 'The URL of an image, starting with https://.',
+        label: t('Image'),
+        hint: t('The URL of an image, starting with https://.'),
         type: 'url',
         code: true,
         max: 2048,
@@ -217,22 +219,22 @@ function payload(form, kind) {
 
 /** @param {ReplyForm} form */
 const cards = (form) => list(form, 'payload.cards', {
-  label: 'Cards',
-  add: 'Add a card',
-  row: 'Card',
+  label: t('Cards'),
+  add: t('Add a card'),
+  row: (number) => t('Card {}', number),
   max: 10,
   /** @returns {Card} */
   blank: () => ({ title: '', text: '', buttons: [] }),
   draw: (item, change) => [
-    cell('Title', item.title, (title) => change({ title }), { locked: form.locked, maxlength: 200 }),
-    cell('Text', item.text, (words) => change({ text: words }), { locked: form.locked, area: true,
+    cell(t('Title'), item.title, (title) => change({ title }), { locked: form.locked, maxlength: 200 }),
+    cell(t('Text'), item.text, (words) => change({ text: words }), { locked: form.locked, area: true,
       maxlength: 1000 }),
-    cell('Image URL', item.image_url, (url) => change({ image_url: url }), {
+    cell(t('Image URL'), item.image_url, (url) => change({ image_url: url }), {
       locked: form.locked, type: 'url', maxlength: 2048 }),
-    cell('Button label', item.buttons?.[0]?.label, (label) => change({
+    cell(t('Button label'), item.buttons?.[0]?.label, (label) => change({
       buttons: label ? [{ type: 'reply', value: label, ...item.buttons?.[0], label }] : [],
     }), { locked: form.locked, maxlength: 80 }),
-    cell('URL to open (empty: sends the label)', item.buttons?.[0]?.type === 'url'
+    cell(t('URL to open (empty: sends the label)'), item.buttons?.[0]?.type === 'url'
         ? item.buttons[0].value : '', (value) => change({
         buttons: [{ label: item.buttons?.[0]?.label ?? '', type: value ? 'url' : 'reply',
           value: value || item.buttons?.[0]?.label || '' }],
@@ -246,17 +248,17 @@ const cards = (form) => list(form, 'payload.cards', {
  */
 function buttons(form, path) {
   return list(form, path, {
-    label: 'Buttons',
-    add: 'Add a button',
-    row: 'Button',
+    label: t('Buttons'),
+    add: t('Add a button'),
+    row: (number) => t('Button {}', number),
     max: 6,
     /** @returns {Choice} */
     blank: () => ({ label: '', type: 'reply', value: '' }),
     draw: (item, change) => [
-      cell('Label', item.label, (label) => change({ label }), { locked: form.locked, maxlength: 80 }),
-      pick('Action', item.type, [['reply', 'Sends a reply'], ['url', 'Opens a page']],
+      cell(t('Label'), item.label, (label) => change({ label }), { locked: form.locked, maxlength: 80 }),
+      pick(t('Action'), item.type, [['reply', t('Sends a reply')], ['url', t('Opens a page')]],
         (type) => change({ type }, true), { locked: form.locked }),
-      cell(item.type === 'url' ? 'URL' : 'Text to send (empty: the label)', item.value,
+      cell(item.type === 'url' ? 'URL' : t('Text to send (empty: the label)'), item.value,
         (value) => change({ value }), { locked: form.locked, maxlength: 2048,
           ...(item.type === 'url' && { type: 'url', placeholder: 'https://' }) }),
     ],
@@ -271,7 +273,7 @@ function buttons(form, path) {
 const checkedButtons = (all = []) => all.filter(({ label }) => label.trim()).map(
   ({ label, type, value }) => {
     if (type === 'url' && !/^https?:\/\//.test(value ?? '')) {
-      throw refusal('payload.buttons', `“${label}” needs a URL. Start with https://.`);
+      throw refusal('payload.buttons', t('“{}” needs a URL. Start with https://.', label));
     }
     return { label: label.trim(), type, value: value || label };
   },
@@ -289,22 +291,22 @@ const picture = (url) => url ? { image_url: url } : {};
 function checked(kind, { text: words = '', quick_replies: quick, buttons, title = '', cards = [],
   image_url: image }) {
   if (kind === 'card') {
-    if (!title.trim()) throw refusal('payload.title', 'Enter a title for the card.');
+    if (!title.trim()) throw refusal('payload.title', t('Enter a title for the card.'));
     return { title: title.trim(), ...(words && { text: words }), ...picture(image),
       buttons: checkedButtons(buttons) };
   }
   if (kind === 'carousel') {
-    if (!cards.length) throw refusal('payload.cards', 'Add at least one card.');
+    if (!cards.length) throw refusal('payload.cards', t('Add at least one card.'));
     return { cards: cards.map((card) => {
-      if (!card.title?.trim()) throw refusal('payload.cards', 'Enter a title for every card.');
+      if (!card.title?.trim()) throw refusal('payload.cards', t('Enter a title for every card.'));
       return { title: card.title.trim(), ...(card.text && { text: card.text }),
         ...picture(card.image_url), buttons: checkedButtons(card.buttons) };
     }) };
   }
-  if (!words.trim()) throw refusal('payload.text', 'Enter the text.');
+  if (!words.trim()) throw refusal('payload.text', t('Enter the text.'));
   if (kind === 'buttons') {
     const all = checkedButtons(buttons);
-    if (!all.length) throw refusal('payload.buttons', 'Add at least one button.');
+    if (!all.length) throw refusal('payload.buttons', t('Add at least one button.'));
     return { text: words, buttons: all };
   }
   const taps = (quick ?? []).filter(({ label }) => label.trim());

@@ -1,5 +1,6 @@
 // The field for the rules by which new conversations get a team.
 
+import { t } from '../shell/language.js';
 import { cell, list, pick } from './rows.js';
 
 /**
@@ -10,20 +11,20 @@ import { cell, list, pick } from './rows.js';
 export function rules(form, teams) {
   const { locked } = form;
   return list(form, 'routing.rules', {
-    label: 'Teams by page and language',
-    hint: 'The first rule that matches a new conversation counts, unless the page or visitor chose a team.',
-    add: 'Add a rule',
-    row: 'Rule',
+    label: t('Teams by page and language'),
+    hint: t('The first rule that matches a new conversation counts, unless the page or visitor chose a team.'),
+    add: t('Add a rule'),
+    row: (number) => t('Rule {}', number),
     /** @returns {RoutingRule} */
     blank: () => ({ page: '', language: '', team: teams[0]?.id ?? '' }),
     draw: (item, change) => [
-      cell('Page begins with', item.page, (page) => change({ page }), {
+      cell(t('Page begins with'), item.page, (page) => change({ page }), {
         locked, maxlength: 200, placeholder: '/billing', dir: 'ltr',
       }),
-      cell('Language', item.language, (language) => change({ language }), {
+      cell(t('Language'), item.language, (language) => change({ language }), {
         locked, maxlength: 35, placeholder: 'de', dir: 'ltr',
       }),
-      pick('Team', item.team, options(teams, item.team), (team) => change({ team }), { locked }),
+      pick(t('Team'), item.team, options(teams, item.team), (team) => change({ team }), { locked }),
     ],
   });
 }
@@ -40,8 +41,8 @@ export function handoverTeam(teams, own, change, locked) {
   if (!teams.length && !own) return null;
   const named = teams.find(({ name }) => name === own)?.id ?? own;
   const all = options(teams, named);
-  return pick('Team', named, own ? [['', 'As it is'], ...all]
-    : [['', 'As it is'], ...all.filter(([id]) => id)], change, { locked });
+  return pick(t('Team'), named, own ? [['', t('As it is')], ...all]
+    : [['', t('As it is')], ...all.filter(([id]) => id)], change, { locked });
 }
 
 /**
@@ -53,5 +54,5 @@ export function handoverTeam(teams, own, change, locked) {
 function options(teams, own) {
   /** @type {[value: string, words: string][]} */
   const all = teams.map(({ id, name }) => [id, name]);
-  return teams.some(({ id }) => id === own) ? all : [[own, 'A deleted team'], ...all];
+  return teams.some(({ id }) => id === own) ? all : [[own, t('A deleted team')], ...all];
 }

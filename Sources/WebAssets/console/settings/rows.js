@@ -2,6 +2,7 @@
 // list is one value.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { focusOn } from '../shell/element.js';
 import { uid } from './form.js';
 
@@ -9,12 +10,12 @@ import { uid } from './form.js';
 /** @typedef {import('../../shared/dom.js').Child} Child */
 
 /**
- * `row` is the noun for a row. `draw` returns the fields of a row; `change` replaces an item that
- * is a string and changes members of an object, and with `redraw` the row is drawn anew. In a
- * `fixed` list the order does not matter.
+ * `row` names a row by its number. `draw` returns the fields of a row; `change` replaces an item
+ * that is a string and changes members of an object, and with `redraw` the row is drawn anew. In
+ * a `fixed` list the order does not matter.
  * @template Item
  * @typedef {{label: string, hint?: string, add: string, blank: () => Item, max?: number,
- *   row: string, fixed?: boolean,
+ *   row: (number: number) => string, fixed?: boolean,
  *   draw: (item: Item, change: (change: Partial<Item>, redraw?: boolean) => void) => Child[]}}
  *   ListOptions
  */
@@ -64,7 +65,7 @@ export function list(form, path, on) {
       {},
       el(
         'div.row-fields',
-        { role: 'group', 'aria-label': `${on.row} ${at + 1}` },
+        { role: 'group', 'aria-label': on.row(at + 1) },
         ...on.draw(item, (change, redraw) => put(at, change, redraw)),
       ),
       !form.locked && tools(field, at, next.length),
@@ -105,6 +106,7 @@ export function list(form, path, on) {
  * @param {number} length
  */
 function tools({ on, rows, add, items, set }, at, length) {
+  const name = on.row(at + 1);
   /** @param {number} by */
   const move = (by) => () => {
     const next = [...items()];
@@ -116,7 +118,7 @@ function tools({ on, rows, add, items, set }, at, length) {
   /** @type {(look: string, words: string, click: () => void, extra?: object) => HTMLElement} */
   const tool = (look, words, click, extra = {}) => el('button.icon-button', {
     type: 'button',
-    'aria-label': `${words} ${on.row.toLowerCase()} ${at + 1}`,
+    'aria-label': words,
     title: words,
     click,
     ...extra,
@@ -129,15 +131,15 @@ function tools({ on, rows, add, items, set }, at, length) {
   return el(
     'div.row-tools',
     {},
-    !on.fixed && length > 1 && tool('up', 'Move up', move(-1), {
+    !on.fixed && length > 1 && tool('up', t('Move {} up', name), move(-1), {
       disabled: at === 0,
       'data-by': -1,
     }),
-    !on.fixed && length > 1 && tool('lower', 'Move down', move(1), {
+    !on.fixed && length > 1 && tool('lower', t('Move {} down', name), move(1), {
       disabled: at === length - 1,
       'data-by': 1,
     }),
-    tool('x', 'Remove', remove),
+    tool('x', t('Remove {}', name), remove),
   );
 }
 

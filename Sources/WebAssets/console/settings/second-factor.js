@@ -1,13 +1,14 @@
 // The operator's second factor: an app or passkeys, new recovery codes, and their removal.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { api, reasonOf } from '../shell/api.js';
 import { enrolment, recoveryCodes } from '../shell/enrolment.js';
 import { passkeyList } from './passkey-list.js';
 import { SILENCE, passwordField, prompt } from './prompt.js';
 
 /** @type {import('./prompt.js').Field} */
-const CODE = ['code', 'Code of the app, or a recovery code', {
+const CODE = ['code', t('Code of the app, or a recovery code'), {
   autocomplete: 'one-time-code', maxlength: 64 }];
 
 /**
@@ -22,7 +23,7 @@ export function secondFactor(changed) {
     await load();
     changed();
   });
-  const heading = el('h2', { id: 'factor', tabindex: -1 }, 'Two-factor login ', chip);
+  const heading = el('h2', { id: 'factor', tabindex: -1 }, t('Two-factor login'), ' ', chip);
 
   async function load() {
     try {
@@ -50,27 +51,29 @@ export function secondFactor(changed) {
     const password = passwordField(state.has_password);
     const isLast = app && !known.length;
     passkeys.show(state);
-    chip.textContent = enabled ? 'On' : 'Off';
-    const how = `After your password or single sign-on you ${known.length ? `use a passkey${app
-      ? ', or enter a code from an app' : ''}` : 'enter a code from an app'}.`;
-    words.textContent = enabled
-      ? `${how} Recovery codes left: ${left}.`
-      : `${how}${required ? ' Your workspace requires it at your next login.' : ''}`;
+    chip.textContent = enabled ? t('On') : t('Off');
+    const how = !known.length
+      ? t('After your password or single sign-on you enter a code from an app.')
+      : app ? t('After your password or single sign-on you use a passkey, or enter a code from an app.')
+      : t('After your password or single sign-on you use a passkey.');
+    const more = enabled ? t('Recovery codes left: {}.', left)
+      : required ? t('Your workspace requires it at your next login.') : '';
+    words.textContent = `${how} ${more}`.trim();
     /** @type {(verb: string, click: () => void) => HTMLElement} */
     const act = (verb, click) => el('button.button', { type: 'button', click }, verb);
     const enrol = () => open(enrolment({ done: again }).root);
-    const renew = () => open(prompt(password, 'Replace', async (values) => {
+    const renew = () => open(prompt(password, t('Replace'), async (values) => {
       const { recovery_codes: codes } = await api.newRecoveryCodes(values.password);
       body.replaceChildren(recoveryCodes(codes, again));
     }, again));
-    const remove = () => open(prompt([...password, CODE], 'Turn off', async (values) => {
+    const remove = () => open(prompt([...password, CODE], t('Turn off'), async (values) => {
       await api.removeSecondFactor(values.password, values.code);
       await again();
     }, again));
     body.replaceChildren(el('div.acts', {},
-      act(app ? 'Use another app' : 'Set up', enrol),
-      enabled && act('New recovery codes', renew),
-      app && !(required && isLast) && act('Turn off', remove)));
+      act(app ? t('Use another app') : t('Set up'), enrol),
+      enabled && act(t('New recovery codes'), renew),
+      app && !(required && isLast) && act(t('Turn off'), remove)));
   }
 
   return {

@@ -7,6 +7,7 @@ import { loginList } from './login-list.js';
 import { isAdmin, pane } from './pane.js';
 import { secondFactor } from './second-factor.js';
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 
 /**
  * @param {import('./pane.js').SettingsContext} context
@@ -18,8 +19,8 @@ export async function open(context) {
   const rules = isAdmin(context) ? await workspaceRules(context, factor.load) : null;
   return {
     root: pane({
-      title: 'Security',
-      lead: 'How you log in, and where you are logged in now.',
+      title: t('Security'),
+      lead: t('How you log in, and where you are logged in now.'),
       body: [...factor.roots, logins.root, rules?.root, rules?.limits],
     }),
     show: () => {
@@ -48,10 +49,10 @@ async function workspaceRules(context, saved) {
     form,
     limits: known.limits && limitTable(known.limits),
     root: el('form.panel', { 'aria-labelledby': 'rules', novalidate: true, submit },
-      el('h2', { id: 'rules' }, 'For all members of the workspace'),
+      el('h2', { id: 'rules' }, t('For all members of the workspace')),
       toggle(form, 'security.require_second_factor', {
-        label: 'Require two-factor login',
-        hint: 'Members without it set it up at their next login',
+        label: t('Require two-factor login'),
+        hint: t('Members without it set it up at their next login'),
       }),
       bar),
   };

@@ -2,6 +2,7 @@
 // that was opened is kept, with its unsaved changes.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { statusOf } from '../shell/api.js';
 import { targetOf } from '../shell/element.js';
 import { sentence } from '../shell/rest.js';
@@ -20,37 +21,37 @@ import { Workspace } from './workspace.js';
  *   load: () => Promise<Module>][]][]}
  */
 const MENU = [
-  ['Workspace', [
-    ['appearance', 'Appearance', 'eye', () => import('./appearance.js')],
-    ['members', 'Members', 'users', () => import('./members.js')],
-    ['teams', 'Teams', 'users', () => import('./teams.js')],
-    ['single-sign-on', 'Single sign-on', 'lock', () => import('./single-sign-on.js')],
-    ['hours', 'Business hours', 'clock', () => import('./hours.js')],
-    ['queue', 'Queue', 'inbox', () => import('./queue.js')],
-    ['visitors', 'Visitors on the site', 'globe', () => import('./visitors.js')],
-    ['deleted', 'Deleted conversations', 'x', () => import('./deleted.js')],
+  [t('Workspace'), [
+    ['appearance', t('Appearance'), 'eye', () => import('./appearance.js')],
+    ['members', t('Members'), 'users', () => import('./members.js')],
+    ['teams', t('Teams'), 'users', () => import('./teams.js')],
+    ['single-sign-on', t('Single sign-on'), 'lock', () => import('./single-sign-on.js')],
+    ['hours', t('Business hours'), 'clock', () => import('./hours.js')],
+    ['queue', t('Queue'), 'inbox', () => import('./queue.js')],
+    ['visitors', t('Visitors on the site'), 'globe', () => import('./visitors.js')],
+    ['deleted', t('Deleted conversations'), 'x', () => import('./deleted.js')],
   ]],
-  ['Replies', [
-    ['replies', 'Canned replies', 'bolt', () => import('./replies.js')],
-    ['macros', 'Macros', 'bolt', () => import('./macros.js')],
-    ['intents', 'Auto-reply rules', 'chat', () => import('./intents.js')],
-    ['menus', 'Menus', 'menu', () => import('./menus.js')],
-    ['proactive', 'Proactive messages', 'bolt', () => import('./proactive.js')],
-    ['assist', 'Assist', 'spark', () => import('./assist.js')],
-    ['messages', 'Messages and forms', 'note', () => import('./messages.js')],
+  [t('Replies'), [
+    ['replies', t('Canned replies'), 'bolt', () => import('./replies.js')],
+    ['macros', t('Macros'), 'bolt', () => import('./macros.js')],
+    ['intents', t('Auto-reply rules'), 'chat', () => import('./intents.js')],
+    ['menus', t('Menus'), 'menu', () => import('./menus.js')],
+    ['proactive', t('Proactive messages'), 'bolt', () => import('./proactive.js')],
+    ['assist', t('Assist'), 'spark', () => import('./assist.js')],
+    ['messages', t('Messages and forms'), 'note', () => import('./messages.js')],
   ]],
-  ['Developers', [
-    ['webhooks', 'Webhooks', 'ext', () => import('./webhooks.js')],
-    ['keys', 'API keys', 'lock', () => import('./keys.js')],
-    ['identity', 'Identity secrets', 'person', () => import('./identity.js')],
-    ['credentials', 'Credentials', 'shield', () => import('./credentials.js')],
-    ['audit', 'Audit log', 'file', () => import('./audit.js')],
-    ['connections', 'Connections', 'globe', () => import('./connections.js')],
+  [t('Developers'), [
+    ['webhooks', t('Webhooks'), 'ext', () => import('./webhooks.js')],
+    ['keys', t('API keys'), 'lock', () => import('./keys.js')],
+    ['identity', t('Identity secrets'), 'person', () => import('./identity.js')],
+    ['credentials', t('Credentials'), 'shield', () => import('./credentials.js')],
+    ['audit', t('Audit log'), 'file', () => import('./audit.js')],
+    ['connections', t('Connections'), 'globe', () => import('./connections.js')],
   ]],
-  ['You', [
-    ['account', 'Your account', 'person', () => import('./account.js')],
-    ['notifications', 'Notifications', 'bell', () => import('./notifications.js')],
-    ['security', 'Security', 'shield', () => import('./security.js')],
+  [t('You'), [
+    ['account', t('Your account'), 'person', () => import('./account.js')],
+    ['notifications', t('Notifications'), 'bell', () => import('./notifications.js')],
+    ['security', t('Security'), 'shield', () => import('./security.js')],
   ]],
 ];
 const entries = MENU.flatMap(([, group]) => group);
@@ -68,8 +69,8 @@ function makeMenu() {
   )]));
   const menu = el(
     'nav.settings-nav',
-    { 'aria-label': 'Settings' },
-    el('h2', {}, 'Settings'),
+    { 'aria-label': t('Settings') },
+    el('h2', {}, t('Settings')),
     ...MENU.flatMap(([words, group]) => [
       el('h3', {}, words),
       ...group.map(([name]) => links.get(name)),
@@ -98,7 +99,7 @@ export function settings(context) {
       const dot = links.get(name)?.querySelector('.mark');
       if (!dot) continue;
       dot.toggleAttribute('hidden', !count);
-      dot.textContent = count ? `${count} unsaved` : '';
+      dot.textContent = count ? t('{} unsaved', count) : '';
     }
     context.changed();
   }
@@ -171,8 +172,8 @@ function failed(name, error, again) {
     { 'aria-label': words },
     icon(status === 403 ? 'lock' : 'nowifi'),
     el('b', {}, status === 403
-        ? `${words}: administrators only` : `${words} could not be loaded`),
+        ? t('{}: administrators only', words) : t('{} could not be loaded', words)),
     el('p', {}, sentence(error)),
-    el('button.button', { type: 'button', click: again }, 'Try again'),
+    el('button.button', { type: 'button', click: again }, t('Try again')),
   );
 }

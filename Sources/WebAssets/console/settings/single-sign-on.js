@@ -2,14 +2,16 @@
 // groups give. The client's secret is written and never shown again.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { find } from '../shell/element.js';
 import { confirmed, copyable, select, text, toggle } from './fields.js';
 import { Form, saveBar } from './form.js';
 import { pane } from './pane.js';
+import { ROLES } from './roles.js';
 import { cell, list, pick } from './rows.js';
 
 /** @type {[value: string, words: string][]} */
-const ROLES = [['agent', 'Agent'], ['admin', 'Administrator'], ['owner', 'Owner']];
+const CHOICES = Object.entries(ROLES);
 
 /** @type {IdentityProvider} */
 const BLANK = {
@@ -46,11 +48,11 @@ const valuesOf = (provider) => ({
 export async function open(context) {
   const known = await context.rest.get('identity-provider');
   const locked = context.session().operator.role === 'owner' ? ''
-    : 'View only. Owners can change this.';
+    : t('View only. Owners can change this.');
   /** @type {ProviderForm} */
   const form = new Form(valuesOf(known.identity_provider), { keep: 'single-sign-on', locked });
   form.onChange(() => context.changed());
-  const removal = confirmed('Remove', 'Remove it? Members without a password cannot log in.',
+  const removal = confirmed(t('Remove'), t('Remove it? Members without a password cannot log in.'),
     () => remove(context, form));
   removal.hidden = !known.identity_provider || !!locked;
   const save = () => form.save(async () => {
@@ -67,8 +69,8 @@ export async function open(context) {
   const { bar, submit } = saveBar(form, { save, more: [removal] });
   return {
     root: pane({
-      title: 'Single sign-on',
-      lead: 'Members log in with your organization’s identity provider (OpenID Connect).',
+      title: t('Single sign-on'),
+      lead: t('Members log in with your organization’s identity provider (OpenID Connect).'),
       body: [registration(form, known.redirect_uri), people(form), rules(form)],
       bar,
       submit,
@@ -84,7 +86,7 @@ export async function open(context) {
 const remove = (context, form) => form.save(async () => {
   await context.rest.remove('identity-provider');
   return valuesOf(null);
-}, 'Removed');
+}, t('Removed'));
 
 /**
  * The switch works once a provider is saved: before, there is nothing to switch on.
@@ -92,7 +94,7 @@ const remove = (context, form) => form.save(async () => {
  */
 function onSwitch(form) {
   const root = toggle(form, 'enabled', {
-    label: 'Single sign-on', hint: 'Fill in the provider and save it, then switch it on',
+    label: t('Single sign-on'), hint: t('Fill in the provider and save it, then switch it on'),
   });
   const control = find(root, 'input', HTMLInputElement);
   const hint = find(root, '.meta', HTMLElement);
@@ -113,27 +115,27 @@ function onSwitch(form) {
 const registration = (form, address) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'provider' },
-  el('h2', { id: 'provider' }, 'Provider'),
+  el('h2', { id: 'provider' }, t('Provider')),
   onSwitch(form),
   address && el(
     'div.field',
     {},
-    el('p.label', {}, 'Redirect URI'),
-    el('p.hint', {}, 'Register it at the provider.'),
-    el('pre.code', { 'aria-label': 'Redirect URI' }, address),
-    copyable(address, 'Copy'),
+    el('p.label', {}, t('Redirect URI')),
+    el('p.hint', {}, t('Register it at the provider.')),
+    el('pre.code', { 'aria-label': t('Redirect URI') }, address),
+    copyable(address, t('Copy')),
   ),
   text(form, 'label', {
-    label: 'Name', hint: 'On the button: “Sign in with …”.', max: 60, required: true,
+    label: t('Name'), hint: t('On the button: “Sign in with …”.'), max: 60, required: true,
   }),
   text(form, 'issuer', {
-    label: 'Issuer', hint: 'Its address, such as https://login.example.com.', max: 512, code: true,
+    label: t('Issuer'), hint: t('Its address, such as https://login.example.com.'), max: 512, code: true,
     required: true,
   }),
-  text(form, 'client_id', { label: 'Client ID', max: 255, code: true, required: true }),
+  text(form, 'client_id', { label: t('Client ID'), max: 255, code: true, required: true }),
   text(form, 'client_secret', {
-    label: 'Client secret',
-    hint: form.saved.issuer ? 'The current secret is not shown. Enter a new one to replace it.' : '',
+    label: t('Client secret'),
+    hint: form.saved.issuer ? t('The current secret is not shown. Enter a new one to replace it.') : '',
     type: 'password',
     autocomplete: 'new-password',
     secret: true,
@@ -145,40 +147,40 @@ const registration = (form, address) => el(
 const people = (form) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'people' },
-  el('h2', { id: 'people' }, 'Members and roles'),
+  el('h2', { id: 'people' }, t('Members and roles')),
   toggle(form, 'create_members', {
-    label: 'Create members',
-    hint: 'People who are not members yet become members at their first sign-in',
+    label: t('Create members'),
+    hint: t('People who are not members yet become members at their first sign-in'),
   }),
   text(form, 'groups_claim', {
-    label: 'Groups claim', hint: 'The claim with the groups of a person, such as groups.', max: 100,
+    label: t('Groups claim'), hint: t('The claim with the groups of a person, such as groups.'), max: 100,
     code: true,
   }),
   text(form, 'scopes', {
-    label: 'Further scopes', hint: 'Besides openid, email and profile.', max: 512, code: true,
+    label: t('Further scopes'), hint: t('Besides openid, email and profile.'), max: 512, code: true,
   }),
   list(form, 'group_roles', {
-    label: 'Roles of groups',
-    hint: 'The highest role counts.',
-    add: 'Add a group',
-    row: 'Group',
+    label: t('Roles of groups'),
+    hint: t('The highest role counts.'),
+    add: t('Add a group'),
+    row: (number) => t('Group {}', number),
     max: 100,
     fixed: true,
     /** @returns {GroupRole} */
     blank: () => ({ group: '', role: 'agent' }),
     draw: (item, change) => [
-      cell('Group', item.group, (group) => change({ group }), {
+      cell(t('Group'), item.group, (group) => change({ group }), {
         locked: form.locked, maxlength: 255,
       }),
-      pick('Role', item.role, ROLES, (role) => change({ role }), { locked: form.locked }),
+      pick(t('Role'), item.role, CHOICES, (role) => change({ role }), { locked: form.locked }),
     ],
   }),
   select(form, 'default_role', {
-    label: 'Everybody else', options: [['', 'No role'], ...ROLES],
+    label: t('Everybody else'), options: [['', t('No role')], ...CHOICES],
   }),
   toggle(form, 'take_roles_back', {
-    label: 'Take roles back',
-    hint: 'A sign-in also lowers a role above that of the groups. Otherwise it only raises roles',
+    label: t('Take roles back'),
+    hint: t('A sign-in also lowers a role above that of the groups. Otherwise it only raises roles'),
   }),
 );
 
@@ -186,21 +188,21 @@ const people = (form) => el(
 const rules = (form) => el(
   'section.panel.fill',
   { 'aria-labelledby': 'rules' },
-  el('h2', { id: 'rules' }, 'Logins'),
+  el('h2', { id: 'rules' }, t('Logins')),
   toggle(form, 'password_login', {
-    label: 'Allow passwords and passkeys',
-    hint: 'Owners can always use them, so that a broken provider locks nobody out',
+    label: t('Allow passwords and passkeys'),
+    hint: t('Owners can always use them, so that a broken provider locks nobody out'),
   }),
   toggle(form, 'trust_second_factor', {
-    label: 'Trust the provider’s two-factor login',
-    hint: 'Members enter no code of Chirrup after the provider’s login',
+    label: t('Trust the provider’s two-factor login'),
+    hint: t('Members enter no code of Chirrup after the provider’s login'),
   }),
   text(form, 'required_acr', {
-    label: 'Demanded acr', hint: 'Sign-ins with another value are refused. Empty: any.', max: 100,
+    label: t('Demanded acr'), hint: t('Sign-ins with another value are refused. Empty: any.'), max: 100,
     code: true, empty: null,
   }),
   text(form, 'required_amr', {
-    label: 'Demanded amr', hint: 'A method that must have been used, such as mfa. Empty: any.',
+    label: t('Demanded amr'), hint: t('A method that must have been used, such as mfa. Empty: any.'),
     max: 100, code: true, empty: null,
   }),
 );

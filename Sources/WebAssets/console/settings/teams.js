@@ -1,6 +1,7 @@
 // The teams of the workspace: members, hours, capacity, languages, and how they get conversations.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { face } from '../../shared/thread.js';
 import { Problem } from '../shell/api.js';
 import { collection, every } from './collection.js';
@@ -20,10 +21,10 @@ import { weekField } from './week.js';
 const LIKE = 'workspace'; // as the workspace does it; null in the API
 /** @type {Record<string, string>} */
 const MODES = {
-  [LIKE]: 'As the workspace',
-  off: 'Members claim',
-  least_busy: 'Least busy member',
-  round_robin: 'In turns',
+  [LIKE]: t('As the workspace'),
+  off: t('Members claim'),
+  least_busy: t('Least busy member'),
+  round_robin: t('In turns'),
 };
 /** @type {Record<string, [least: number, most: number]>} */
 const BOUNDS = { capacity: [1, 1000], overflow_after_minutes: [0, 10_080],
@@ -78,7 +79,7 @@ function members(form, operators) {
   const root = el(
     'fieldset.field',
     {},
-    el('legend.label', {}, 'Members'),
+    el('legend.label', {}, t('Members')),
     el('div.members-field', {}, ...operators.map((member, at) => el(
       'label',
       {},
@@ -86,7 +87,7 @@ function members(form, operators) {
       el('span.truncate', { dir: 'auto' }, member.name),
       boxes[at],
     ))),
-    el('p.hint', {}, 'Waiting conversations of the team are assigned to them only.'),
+    el('p.hint', {}, t('Waiting conversations of the team are assigned to them only.')),
     problem,
   );
   /** @param {unknown} value */
@@ -106,7 +107,7 @@ function fields(form, operators) {
     'div.settings-part',
     {},
     select(form, 'hours.time_zone', {
-      label: 'Time zone',
+      label: t('Time zone'),
       options: zoneNames(form.now.hours.time_zone),
     }),
     weekField(form),
@@ -116,54 +117,54 @@ function fields(form, operators) {
   follow();
   return [
     text(form, 'name', {
-      label: 'Name',
-      hint: 'Visible to visitors, if the form before the chat lists the teams.',
+      label: t('Name'),
+      hint: t('Visible to visitors, if the form before the chat lists the teams.'),
       max: 50,
       required: true,
     }),
     members(form, operators),
     select(form, 'assign', {
-      label: 'Assignment',
-      hint: 'Among members who are available.',
+      label: t('Assignment'),
+      hint: t('Among members who are available.'),
       options: Object.entries(MODES),
     }),
     number(form, 'capacity', {
-      label: 'Conversations per member',
-      hint: 'Empty: as the workspace.',
+      label: t('Conversations per member'),
+      hint: t('Empty: as the workspace.'),
       min: BOUNDS.capacity[0],
       max: BOUNDS.capacity[1],
     }),
     number(form, 'overflow_after_minutes', {
-      label: 'If no member is available, offer conversations to everyone',
-      hint: 'After this wait. 0: at once. Empty: never.',
-      unit: 'minutes',
+      label: t('If no member is available, offer conversations to everyone'),
+      hint: t('After this wait. 0: at once. Empty: never.'),
+      unit: t('minutes'),
       min: BOUNDS.overflow_after_minutes[0],
       max: BOUNDS.overflow_after_minutes[1],
     }),
     number(form, 'first_response_minutes', {
-      label: 'Target for the first response',
-      hint: 'Within business hours. 0: none. Empty: as the workspace.',
-      unit: 'minutes',
+      label: t('Target for the first response'),
+      hint: t('Within business hours. 0: none. Empty: as the workspace.'),
+      unit: t('minutes'),
       min: BOUNDS.first_response_minutes[0],
       max: BOUNDS.first_response_minutes[1],
     }),
     number(form, 'resolution_minutes', {
-      label: 'Target for the end of the conversation',
-      hint: 'Within business hours. 0: none. Empty: as the workspace.',
-      unit: 'minutes',
+      label: t('Target for the end of the conversation'),
+      hint: t('Within business hours. 0: none. Empty: as the workspace.'),
+      unit: t('minutes'),
       min: BOUNDS.resolution_minutes[0],
       max: BOUNDS.resolution_minutes[1],
     }),
     text(form, 'languages', {
-      label: 'Languages',
-      hint: 'Language tags with commas between, such as en, de, pt-BR. Empty: all.',
+      label: t('Languages'),
+      hint: t('Language tags with commas between, such as en, de, pt-BR. Empty: all.'),
       placeholder: 'en, de',
       code: true,
     }),
     choice(form, 'has_hours', {
-      label: 'Business hours',
-      options: [[false, 'As the workspace'], [true, 'Its own']],
-      hint: 'Outside these hours visitors of the team see no position in the queue.',
+      label: t('Business hours'),
+      options: [[false, t('As the workspace')], [true, t('Its own')]],
+      hint: t('Outside these hours visitors of the team see no position in the queue.'),
     }),
     inner,
   ];
@@ -172,11 +173,11 @@ function fields(form, operators) {
 /** @param {Values} now */
 function body(now) {
   const name = now.name.trim();
-  if (!name) throw refusal('name', 'Enter a name.');
+  if (!name) throw refusal('name', t('Enter a name.'));
   for (const [key, [least, most]] of Object.entries(BOUNDS)) {
     const value = /** @type {Record<string, number?>} */ (/** @type {unknown} */ (now))[key];
     if (value != null && (!Number.isInteger(value) || value < least || value > most)) {
-      throw refusal(key, `Enter a whole number from ${least} to ${most}, or nothing.`);
+      throw refusal(key, t('Enter a whole number from {1} to {2}, or nothing.', least, most));
     }
   }
   return {
@@ -220,8 +221,10 @@ async function save({ rest }, form, team) {
 
 /** @param {Team} team */
 function state({ members: { length }, available, waiting }) {
-  const who = !length ? 'No members' : available ? 'Available' : 'No one available';
-  return [available ? '' : '.off', waiting ? `${who}, ${waiting} waiting` : who];
+  const dot = available ? '' : '.off';
+  if (!length) return [dot, waiting ? t('No members, {} waiting', waiting) : t('No members')];
+  if (available) return [dot, waiting ? t('Available, {} waiting', waiting) : t('Available')];
+  return [dot, waiting ? t('No one available, {} waiting', waiting) : t('No one available')];
 }
 
 /** @param {SettingsContext} context */
@@ -230,11 +233,12 @@ export async function open(context) {
   let operators = [];
   return collection(context, {
     name: 'teams',
-    title: 'Teams',
-    lead: 'Departments such as sales or billing. Each has its own line in the queue.',
-    noun: 'team',
+    title: t('Teams'),
+    lead: t('Departments such as sales or billing. Each has its own line in the queue.'),
+    one: t('Team'),
+    make: t('New team'),
     look: 'users',
-    empty: ['No teams yet', 'Create one if some of you reply to certain questions only.'],
+    empty: [t('No teams yet'), t('Create one if some of you reply to certain questions only.')],
     load: async () => {
       const [all, teams] = await Promise.all([
         every((query) => context.rest.get('members', query), 'members'),
@@ -260,6 +264,6 @@ export async function open(context) {
     fields: (form) => fields(form, operators),
     save: (form, team) => save(context, form, team),
     remove: (team) => context.rest.remove(`teams/${team.id}`),
-    removal: ['Delete', ({ name }) => `Delete ${name}? Its conversations are then for everyone.`],
+    removal: [t('Delete'), ({ name }) => t('Delete {}? Its conversations are then for everyone.', name)],
   });
 }

@@ -1,8 +1,10 @@
 // Times in the operator's language.
 
-const near = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
-const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-const both = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+import { locale } from '../shell/language.js';
+
+const near = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
+const both = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]];
 

@@ -1,6 +1,7 @@
 // The page for watching: whether operators see who is on the site, and the snippet that allows it.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { copyable, toggle } from './fields.js';
 import { Form, saveBar, uid } from './form.js';
 import { lockedFor, pane } from './pane.js';
@@ -23,25 +24,20 @@ export async function open(context) {
   const { bar, submit } = saveBar(form, { save });
   return {
     root: pane({
-      title: 'Visitors on the site',
-      lead: 'See who is on your site now, and let the widget speak first.',
+      title: t('Visitors on the site'),
+      lead: t('See who is on your site now, and let the widget speak first.'),
       submit,
       bar,
       body: [
         toggle(form, 'watching.enabled', {
-          label: 'Show who is on the site',
-          hint: 'Also turns proactive messages on',
+          label: t('Show who is on the site'),
+          hint: t('Also turns proactive messages on'),
         }),
         snippet(known.public_key),
         el('div.field', {},
-          el('span.label', {}, 'What a page sends'),
-          el('p.hint', {}, 'Address without its query, title, referrer, campaign, and a random '
-            + 'number of the browser, every 10 seconds to 3 minutes while its tab is shown. '
-            + 'After the visit, the number is stored with the proactive messages that it has '
-            + 'shown, for a year, and with the conversation if they write to you.'),
-          el('p.hint', {}, 'Browsers with Do Not Track or Global Privacy Control send nothing. '
-            + 'Mention it in your privacy notice; ask for consent first where the law requires it, '
-            + 'and add data-watch only then.')),
+          el('span.label', {}, t('What a page sends')),
+          el('p.hint', {}, t('Address without its query, title, referrer, campaign, and a random number of the browser, every 10 seconds to 3 minutes while its tab is shown. After the visit, the number is stored with the proactive messages that it has shown, for a year, and with the conversation if they write to you.')),
+          el('p.hint', {}, t('Browsers with Do Not Track or Global Privacy Control send nothing. Mention it in your privacy notice; ask for consent first where the law requires it, and add data-watch only then.'))),
       ],
     }),
     unsaved: () => form.changes.length,
@@ -54,8 +50,8 @@ function snippet(key) {
     + `  data-workspace="${key}" data-watch async></script>`;
   const name = uid();
   return el('div.field', {},
-    el('span.label', { id: name }, 'Snippet'),
+    el('span.label', { id: name }, t('Snippet')),
     el('pre.code', { role: 'group', tabindex: 0, 'aria-labelledby': name }, text),
-    el('p.hint', {}, 'Pages whose snippet has data-watch take part, others send nothing.'),
-    copyable(text, 'Copy snippet'));
+    el('p.hint', {}, t('Pages whose snippet has data-watch take part, others send nothing.')),
+    copyable(text, t('Copy snippet')));
 }

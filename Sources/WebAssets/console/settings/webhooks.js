@@ -1,6 +1,7 @@
 // Webhooks: the addresses that the gateway sends events to, and the log of deliveries.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { collection, every } from './collection.js';
 import { deliveries } from './deliveries.js';
 import { copyable, text, toggle } from './fields.js';
@@ -12,22 +13,23 @@ import { lockedFor } from './pane.js';
 
 /** @type {[value: string, words: string][]} */
 const EVENTS = [
-  ['conversation.created', 'Conversation started'], ['message.created', 'Message sent'],
-  ['conversation.claimed', 'Conversation claimed'], ['conversation.assigned', 'Conversation assigned'],
-  ['conversation.transferred', 'Conversation transferred'], ['conversation.unassigned', 'Conversation back in the queue'],
-  ['conversation.handover', 'Operator requested'], ['conversation.closed', 'Conversation closed'],
-  ['conversation.reopened', 'Conversation reopened'], ['rating.created', 'Conversation rated'],
-  ['visitor.created', 'New visitor'], ['visitor.merged', 'Visitors merged'],
+  ['conversation.created', t('Conversation started')], ['message.created', t('Message sent')],
+  ['conversation.claimed', t('Conversation claimed')], ['conversation.assigned', t('Conversation assigned')],
+  ['conversation.transferred', t('Conversation transferred')], ['conversation.unassigned', t('Conversation back in the queue')],
+  ['conversation.handover', t('Operator requested')], ['conversation.closed', t('Conversation closed')],
+  ['conversation.reopened', t('Conversation reopened')], ['rating.created', t('Conversation rated')],
+  ['visitor.created', t('New visitor')], ['visitor.merged', t('Visitors merged')],
 ];
 /** @param {SettingsContext} context */
 export function open(context) {
   return collection(context, {
     name: 'webhooks',
-    title: 'Webhooks',
-    lead: 'Notify other systems of events. Deliveries are signed, in order, and retried if they fail.',
-    noun: 'webhook',
+    title: t('Webhooks'),
+    lead: t('Notify other systems of events. Deliveries are signed, in order, and retried if they fail.'),
+    one: t('Webhook'),
+    make: t('New webhook'),
     look: 'ext',
-    empty: ['No webhooks yet', 'Add the URL of a system that should receive events.'],
+    empty: [t('No webhooks yet'), t('Add the URL of a system that should receive events.')],
     locked: lockedFor(context),
     load: () => every((query) => context.rest.get('webhooks', query), 'webhooks'),
     key: ({ id }) => id,
@@ -39,7 +41,7 @@ export function open(context) {
       meta: item.url,
       text: item.url,
       side: el('span.meta', {}, el(`span.dot${item.is_enabled ? '' : '.off'}`),
-        item.is_enabled ? kinds(item.events.length) : 'Off'),
+        item.is_enabled ? kinds(item.events.length) : t('Off')),
     }),
     fields: (form, item, isNew) => {
       /** @type {[value: string, words: string][]} */
@@ -49,21 +51,21 @@ export function open(context) {
       return [
         text(form, 'url', {
           label: 'URL',
-          hint: 'Starts with https://. Addresses in a private network are refused.',
+          hint: t('Starts with https://. Addresses in a private network are refused.'),
           type: 'url',
           code: true,
           max: 2048,
         }),
-        checks(form, 'events', { label: 'Events', hint: 'Select none to receive all events.',
+        checks(form, 'events', { label: t('Events'), hint: t('Select none to receive all events.'),
           options: [...EVENTS, ...more] }),
-        toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: events are skipped, and not sent later' }),
+        toggle(form, 'is_enabled', { label: t('Active'), hint: t('Off: events are skipped, and not sent later') }),
         !isNew && deliveries(context.rest, item.id, !form.locked),
       ];
     },
     async save(form, item, isNew) {
       const { url, events, is_enabled: isEnabled } = form.now;
       if (!/^https?:\/\/[^\s/]+/.test(url.trim())) {
-        throw refusal('url', 'Enter a URL that starts with https://.');
+        throw refusal('url', t('Enter a URL that starts with https://.'));
       }
       const body = { url: url.trim(), events, is_enabled: isEnabled };
       if (isNew) {
@@ -77,18 +79,19 @@ export function open(context) {
     once: (secret, item) => el(
       'div.field',
       {},
-      el('h2', {}, `The secret for ${hostOf(item.url)}`),
-      el('p', {}, 'Use it to verify that deliveries come from Chirrup. Copy it now: it is shown only once.'),
-      el('pre.code', { 'aria-label': 'Secret' }, secret),
-      copyable(secret, 'Copy secret'),
+      el('h2', {}, t('The secret for {}', hostOf(item.url))),
+      el('p', {}, t('Use it to verify that deliveries come from Chirrup. Copy it now: it is shown only once.')),
+      el('pre.code', { 'aria-label': t('Secret') }, secret),
+      copyable(secret, t('Copy secret')),
     ),
     remove: ({ id }) => context.rest.remove(`webhooks/${id}`),
-    removal: ['Delete', ({ url }) => `Delete ${hostOf(url)}? Pending deliveries are dropped.`],
+    removal: [t('Delete'), ({ url }) => t('Delete {}? Pending deliveries are dropped.', hostOf(url))],
   });
 }
 
 /** @param {number} count of events, 0 for all */
-const kinds = (count) => !count ? 'All events' : count === 1 ? '1 event' : `${count} events`;
+const kinds = (count) => !count ? t('All events') : count === 1 ? t('1 event')
+  : t('{} events', count);
 
 /** @param {string} url */
 function hostOf(url) {

@@ -1,6 +1,7 @@
 // The field for the opening hours of a week: a line for each day, with up to three times.
 
 import { el } from '../../shared/dom.js';
+import { locale, t } from '../shell/language.js';
 import { find } from '../shell/element.js';
 import { uid } from './form.js';
 
@@ -9,7 +10,7 @@ const TIMES_MAX = 3; // openings of one day
 const USUAL = { from: '09:00', to: '17:00' };
 const LATE = '20:00'; // the end of another time
 const MONDAY = Date.UTC(2024, 0, 1); // a Monday
-const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', timeZone: 'UTC' });
+const dayName = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' });
 
 export const DAY = 86_400_000; // ms
 export const DAYS = [1, 2, 3, 4, 5, 6, 7]; // Monday is 1
@@ -32,7 +33,7 @@ class WeekField {
   constructor(form) {
     this.#form = form;
     const problem = el('p.error', { role: 'alert', hidden: true });
-    const root = el('fieldset.field', {}, el('legend.label', {}, 'Hours'), this.#lines, problem);
+    const root = el('fieldset.field', {}, el('legend.label', {}, t('Hours')), this.#lines, problem);
     this.root = form.bind(PATH, { root, control: null, problem, write: () => this.#draw() });
   }
 
@@ -76,7 +77,7 @@ class WeekField {
         'div.times',
         {},
         ...own.map((one) => this.#times(one, own.length > 1 && !isLocked)),
-        !own.length && el('span.meta', {}, 'Closed'),
+        !own.length && el('span.meta', {}, t('Closed|day')),
         own.length > 0 && own.length < TIMES_MAX && !isLocked && this.#more(own[own.length - 1]),
       ),
     );
@@ -99,12 +100,12 @@ class WeekField {
    */
   #times(one, isRemovable) {
     const remove = () => this.#set(this.#all.filter((_, at) => at !== one.at));
-    return el('span.times-line', {}, this.#time(one, 'from'), 'to', this.#time(one, 'to'),
+    return el('span.times-line', {}, this.#time(one, 'from'), t('to|time'), this.#time(one, 'to'),
       isRemovable && el('button.link.quiet-link', {
         type: 'button',
-        'aria-label': `Remove ${one.from} to ${one.to} on ${nameOf(one.day)}`,
+        'aria-label': t('Remove {1} to {2} on {3}', one.from, one.to, nameOf(one.day)),
         click: remove,
-      }, 'Remove'));
+      }, t('Remove')));
   }
 
   /**
@@ -114,7 +115,7 @@ class WeekField {
   #time(one, key) {
     const control = el('input.input', {
       type: 'time',
-      'aria-label': `${nameOf(one.day)}, ${key}`,
+      'aria-label': key === 'from' ? t('{}, from', nameOf(one.day)) : t('{}, to', nameOf(one.day)),
       disabled: !!this.#form.locked,
       input: () => {
         const { value } = control;
@@ -130,8 +131,8 @@ class WeekField {
   #more({ day, to }) {
     return el('button.link.quiet-link', {
       type: 'button',
-      'aria-label': `Add hours on ${nameOf(day)}`,
+      'aria-label': t('Add hours on {}', nameOf(day)),
       click: () => this.#set([...this.#all, { day, from: to, to: LATE }]),
-    }, 'Add hours');
+    }, t('Add hours'));
   }
 }

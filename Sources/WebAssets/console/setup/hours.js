@@ -2,6 +2,7 @@
 // zone of this browser.
 
 import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { choice, select } from '../settings/fields.js';
 import { Form } from '../settings/form.js';
 import { checkedHours, meaningOf, shownHours, zoneNames } from '../settings/hours.js';
@@ -28,7 +29,7 @@ export async function hours({ workspace }) {
   const form = new Form({ hours: proposed(known.settings.hours) });
   const status = el('p.meaning', { role: 'status' });
   const inner = el('div.settings-part', {}, select(form, 'hours.time_zone', {
-    label: 'Time zone',
+    label: t('Time zone'),
     options: zoneNames(form.now.hours.time_zone),
   }), weekField(form));
   const follow = () => {
@@ -38,14 +39,14 @@ export async function hours({ workspace }) {
   };
   form.onChange(follow);
   return {
-    title: 'When do you answer?',
-    lead: 'Outside these hours the widget says when you are back.',
-    verb: 'Save and go on',
+    title: t('When do you answer?'),
+    lead: t('Outside these hours the widget says when you are back.'),
+    verb: t('Save and go on'),
     form,
     fields: [
       choice(form, 'hours.always', {
-        label: 'Availability',
-        options: [[true, 'Always open'], [false, 'At set hours']],
+        label: t('Availability'),
+        options: [[true, t('Always open')], [false, t('At set hours')]],
       }),
       status,
       inner,

@@ -1,5 +1,6 @@
 // The second step: the look of the widget, with a preview.
 
+import { t } from '../shell/language.js';
 import { accentField, checkAccent, filledGreeting, previewConfig } from '../settings/appearance.js';
 import { choice, text } from '../settings/fields.js';
 import { Form } from '../settings/form.js';
@@ -22,23 +23,23 @@ export async function look({ workspace }) {
   };
   form.onChange(follow);
   return {
-    title: 'Name and colours',
-    lead: 'What visitors see in the corner of your site.',
-    verb: 'Save and go on',
+    title: t('Name and colours'),
+    lead: t('What visitors see in the corner of your site.'),
+    verb: t('Save and go on'),
     form,
     fields: [
       text(form, 'widget.name', {
-        label: 'Name in the header',
-        hint: `Leave empty to show the workspace’s name, ${known.workspace.name}.`,
+        label: t('Name in the header'),
+        hint: t('Leave empty to show the workspace’s name, {}.', known.workspace.name),
         max: 80,
         empty: null,
       }),
-      text(form, 'widget.greeting.title', { label: 'Greeting', max: 120 }),
-      text(form, 'widget.greeting.text', { label: 'Text below the greeting', max: 500 }),
+      text(form, 'widget.greeting.title', { label: t('Greeting'), max: 120 }),
+      text(form, 'widget.greeting.text', { label: t('Text below the greeting'), max: 500 }),
       accentField(form),
       choice(form, 'widget.position', {
-        label: 'Position',
-        options: [['left', 'Left'], ['right', 'Right']],
+        label: t('Position'),
+        options: [['left', t('Left')], ['right', t('Right')]],
       }),
     ],
     aside: preview.root,

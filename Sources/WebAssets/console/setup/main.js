@@ -4,6 +4,7 @@
 
 import '../shell/icons.js';
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { api } from '../shell/api.js';
 import { rest } from '../shell/rest.js';
 import { Workspace } from '../settings/workspace.js';
@@ -26,10 +27,10 @@ import { snippet } from './snippet.js';
 
 const CONSOLE = '/console';
 const STEPS = [
-  { name: 'Owner', make: owner },
-  { name: 'Name and colours', make: look },
-  { name: 'Hours', make: hours },
-  { name: 'Snippet and test', make: snippet },
+  { name: t('Owner'), make: owner },
+  { name: t('Name and colours'), make: look },
+  { name: t('Hours'), make: hours },
+  { name: t('Snippet and test'), make: snippet },
 ];
 
 /** @type {SetupContext} */
@@ -60,9 +61,9 @@ async function show(at) {
   const page = el(
     'main.setup',
     {},
-    el('header.setup-head', {}, icon('swift'), el('h1', {}, 'Set up Chirrup'),
-      el('span.meta', {}, `Step ${at + 1} of ${STEPS.length}`)),
-    el('ol.steps', { 'aria-label': 'Steps' }, ...STEPS.map(({ name }, number) => progress(
+    el('header.setup-head', {}, icon('swift'), el('h1', {}, t('Set up Chirrup')),
+      el('span.meta', {}, t('Step {1} of {2}', at + 1, STEPS.length))),
+    el('ol.steps', { 'aria-label': t('Steps') }, ...STEPS.map(({ name }, number) => progress(
       name,
       number,
       at,
@@ -73,11 +74,11 @@ async function show(at) {
           ...step.fields),
         step.aside && el('div.step-side', {}, step.aside)),
       el('footer.step-foot', {}, words,
-        at > 1 && el('button.button.quiet', { type: 'button', click: () => show(at - 1) }, 'Back'),
+        at > 1 && el('button.button.quiet', { type: 'button', click: () => show(at - 1) }, t('Back')),
         button)),
   );
   document.body.replaceChildren(page);
-  document.title = `${step.title} · Set up Chirrup`;
+  document.title = `${step.title} · ${t('Set up Chirrup')}`;
   title.focus();
   step.follow?.();
 }
@@ -91,7 +92,7 @@ const progress = (name, number, at) => el(
   `li${number < at ? '.done' : ''}`,
   { 'aria-current': number === at && 'step' },
   el('span.n', {}, number < at ? icon('check') : String(number + 1)),
-  el('span.words', {}, name, number < at && el('span.sr-only', {}, ', done')),
+  el('span.words', {}, name, number < at && el('span.sr-only', {}, t(', done'))),
 );
 
 async function boot() {

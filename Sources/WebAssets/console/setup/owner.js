@@ -1,6 +1,7 @@
 // The first step: the owner's account and the name of the workspace.
 
 import { el, icon } from '../../shared/dom.js';
+import { pieces, t } from '../shell/language.js';
 import { api } from '../shell/api.js';
 import { PASSWORD_MIN } from '../shell/own-password.js';
 import { Form, refusal } from '../settings/form.js';
@@ -13,9 +14,9 @@ import { text } from '../settings/fields.js';
 
 /** @type {[name: string, words: string][]} */
 const COMING = [
-  ['eye', 'Name and colours, with a preview while you type'],
-  ['clock', 'The hours in which you answer'],
-  ['file', 'One line for your website, and a test message'],
+  ['eye', t('Name and colours, with a preview while you type')],
+  ['clock', t('The hours in which you answer')],
+  ['file', t('One line for your website, and a test message')],
 ];
 
 /**
@@ -29,12 +30,12 @@ export function owner(context) {
   async function create() {
     const { link, ...account } = form.now;
     const code = context.code || link.trim().split('#').at(-1);
-    if (!code) throw refusal('link', 'Enter the link that the gateway printed when it started.');
+    if (!code) throw refusal('link', t('Enter the link that the gateway printed when it started.'));
     for (const [path, words] of REQUIRED) {
       if (!account[path].trim()) throw refusal(path, words);
     }
     if ([...account.password].length < PASSWORD_MIN) {
-      throw refusal('password', `Use at least ${PASSWORD_MIN} characters.`);
+      throw refusal('password', t('Use at least {} characters.', PASSWORD_MIN));
     }
     await api.setUp({
       code,
@@ -51,55 +52,56 @@ export function owner(context) {
   }
 
   return {
-    title: 'Create the owner',
-    lead: 'The first account. It can do everything, and invite the others.',
-    verb: 'Create the owner',
+    title: t('Create the owner'),
+    lead: t('The first account. It can do everything, and invite the others.'),
+    verb: t('Create the owner'),
     form,
     fields: [
       ...(context.code ? [] : [linkField(form)]),
       text(form, 'name', {
-        label: 'Your name', hint: 'Visitors see it.', autocomplete: 'name', max: 100, required: true,
+        label: t('Your name'), hint: t('Visitors see it.'), autocomplete: 'name', max: 100, required: true,
       }),
       text(form, 'email', {
-        label: 'Email', type: 'email', autocomplete: 'username', max: 254, required: true,
+        label: t('Email'), type: 'email', autocomplete: 'username', max: 254, required: true,
       }),
       passwordField(form),
       text(form, 'workspace', {
-        label: 'Workspace',
-        hint: 'The name of your shop, company or team. Visitors see it above the chat.',
+        label: t('Workspace'),
+        hint: t('The name of your shop, company or team. Visitors see it above the chat.'),
         autocomplete: 'organization',
         max: 80,
         required: true,
       }),
     ],
-    aside: el('div', {}, el('h3', {}, 'Next steps'),
+    aside: el('div', {}, el('h3', {}, t('Next steps')),
       el('ul', {}, ...COMING.map(([look, words]) => el('li', {}, icon(look), el('span', {}, words)))),
-      el('p.meta', {}, 'About five minutes. Everything can be changed later in Settings.')),
+      el('p.meta', {}, t('About five minutes. Everything can be changed later in Settings.'))),
     save: () => form.save(create),
   };
 }
 
 /** @type {[path: 'name' | 'email' | 'password' | 'workspace', words: string][]} */
 const REQUIRED = [
-  ['name', 'Enter your name.'], ['email', 'Enter your email address.'],
-  ['password', 'Enter a password.'], ['workspace', 'Enter a name.'],
+  ['name', t('Enter your name.')], ['email', t('Enter your email address.')],
+  ['password', t('Enter a password.')], ['workspace', t('Enter a name.')],
 ];
 
 /** @param {Form<Owner>} form */
 const linkField = (form) => el('div.field', {}, text(form, 'link', {
-  label: 'Setup link',
-  hint: 'The gateway printed it when it started.',
+  label: t('Setup link'),
+  hint: t('The gateway printed it when it started.'),
   secret: true,
   code: true,
   max: 512,
   required: true,
-}), el('p.hint', {}, 'Set up already? ', el('a', { href: '/console' }, 'Log in')));
+}), el('p.hint', {},
+  ...pieces('Set up already? {}', el('a', { href: '/console' }, t('Log in')))));
 
 /** @param {Form<Owner>} form */
 function passwordField(form) {
   const root = text(form, 'password', {
-    label: 'Password',
-    hint: `At least ${PASSWORD_MIN} characters; a sentence works well.`,
+    label: t('Password'),
+    hint: t('At least {} characters; a sentence works well.', PASSWORD_MIN),
     type: 'password',
     autocomplete: 'new-password',
     secret: true,
@@ -110,7 +112,7 @@ function passwordField(form) {
   control.dir = 'ltr';
   const eye = el('button.icon-button.eye', {
     type: 'button',
-    'aria-label': 'Show password',
+    'aria-label': t('Show password'),
     'aria-pressed': 'false',
     click: () => {
       const isShown = control.type === 'password';
@@ -127,9 +129,9 @@ function passwordField(form) {
     const count = [...form.now.password].length;
     const isEnough = count >= PASSWORD_MIN;
     hint.classList.toggle('ok', isEnough);
-    const words = count ? `${count} of at least ${PASSWORD_MIN} characters` : `At least ${
-      PASSWORD_MIN} characters; a sentence works well`;
-    hint.replaceChildren(...(isEnough ? [icon('check', 'small')] : []), `${words}.`);
+    const words = count ? t('{1} of at least {2} characters.', count, PASSWORD_MIN)
+      : t('At least {} characters; a sentence works well.', PASSWORD_MIN);
+    hint.replaceChildren(...(isEnough ? [icon('check', 'small')] : []), words);
   });
   return root;
 }

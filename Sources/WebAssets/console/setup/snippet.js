@@ -1,6 +1,7 @@
 // The last step: the snippet for the website, and a test message that goes the way of a visitor's.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { reasonOf } from '../shell/api.js';
 import { snippetField } from '../settings/appearance.js';
 import { Form } from '../settings/form.js';
@@ -13,9 +14,9 @@ import { TestVisitor } from './test-visitor.js';
 export async function snippet({ workspace }) {
   const { public_key: key } = await workspace.load();
   return {
-    title: 'Put it on your site',
-    lead: 'One line before </body>, on every page where people may ask.',
-    verb: 'Open the inbox',
+    title: t('Put it on your site'),
+    lead: t('One line before </body>, on every page where people may ask.'),
+    verb: t('Open the inbox'),
     form: new Form({}),
     fields: [snippetField(key), el('hr'), testField(new TestVisitor(key))],
     save: async () => true,
@@ -26,8 +27,8 @@ export async function snippet({ workspace }) {
 function testField(visitor) {
   const status = el('p.hint', { role: 'status' });
   const control = el('input.input', { id: 'test', maxlength: 500, autocomplete: 'off' });
-  control.value = 'Hello, this is a test.';
-  const button = el('button.button', { type: 'button' }, 'Send test');
+  control.value = t('Hello, this is a test.');
+  const button = el('button.button', { type: 'button' }, t('Send test'));
   let isBusy = false;
   const send = async () => {
     const body = control.value.trim();
@@ -35,18 +36,18 @@ function testField(visitor) {
     isBusy = true;
     button.setAttribute('aria-disabled', 'true');
     status.classList.remove('ok', 'bad');
-    status.textContent = 'Sending';
+    status.textContent = t('Sending');
     try {
       const { session, milliseconds } = await visitor.send(body);
       status.classList.add('ok');
       status.replaceChildren(
         icon('check', 'small'),
-        el('span', {}, `Stored after ${milliseconds}\u00a0ms. `,
-          el('a', { href: `/console#${session}` }, 'Open the conversation')),
+        el('span', {}, t('Stored after {}\u00a0ms.', milliseconds), ' ',
+          el('a', { href: `/console#${session}` }, t('Open the conversation'))),
       );
     } catch (error) {
       status.classList.add('bad');
-      status.textContent = reasonOf(error, 'Not sent. Check your connection and try again.');
+      status.textContent = reasonOf(error, t('Not sent. Check your connection and try again.'));
     }
     isBusy = false;
     button.removeAttribute('aria-disabled');
@@ -60,6 +61,6 @@ function testField(visitor) {
   return el('div.field', {}, el('div.test-line', {}, el('div.field', {}, el(
     'label',
     { for: 'test' },
-    'Send yourself a message, as a visitor',
+    t('Send yourself a message, as a visitor'),
   ), control), button), status);
 }
