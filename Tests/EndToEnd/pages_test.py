@@ -42,6 +42,7 @@ class PagesRun(Run):
         self.answers()
         self.keys()
         self.identity()
+        self.single_sign_on()
         self.audit()
         self.looks()
         self.ended()
@@ -377,6 +378,18 @@ class PagesRun(Run):
         expect(page.get_by_text("No secrets yet")).to_be_visible()
         self.promise("and one is ended by hand", self.visitor(third) == 403)
         self.passwords += (first, second, third)
+
+    def single_sign_on(self) -> None:
+        page = self.setting("single-sign-on", "Single sign-on")
+        switch = page.get_by_role("switch", name=re.compile("^Single sign-on"))
+        expect(switch).to_be_disabled()
+        expect(page.get_by_text("Fill in the provider and save it, then switch it on")).to_be_visible()
+        self.promise("before there is a provider, its switch is off and says why", not switch.is_checked())
+        page = self.setting("webhooks", "Webhooks")
+        button = page.get_by_role("link", name="New webhook").bounding_box()
+        rows = page.locator(".items").bounding_box()
+        self.promise("the button that makes an object ends where the list ends",
+                     abs(button["x"] + button["width"] - rows["x"] - rows["width"]) < 2)
 
     def audit(self) -> None:
         page = self.setting("audit", "Audit log")

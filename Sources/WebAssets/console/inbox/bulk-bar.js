@@ -95,10 +95,12 @@ export class BulkBar {
 
   close() {
     const size = this.#rows().length;
+    const isOne = size === 1;
     closing(this.sheet, (reason) => {
       this.#run({ actions: [{ type: 'close', ...(reason && { reason }) }] },
         t('Closing'), (n) => t('{} closed.', n), (n) => t('{} closed already.', n));
-    }, size === 1 ? t('Close 1 conversation') : t('Close {} conversations', size));
+    }, isOne ? t('Close 1 conversation') : t('Close {} conversations', size),
+    isOne ? t('Close conversation') : t('Close conversations'));
   }
 
   reopen() {

@@ -129,9 +129,12 @@ export async function transfer(sheet, { me, assignee, team: own, viewers }, done
  * @param {Sheet} sheet
  * @param {(reason: string) => void} done
  * @param {string=} title
+ * @param {string=} verb of the button
  */
-export function closing(sheet, done, title = t('Close this conversation')) {
-  const end = buttons(t('Close conversation'), () => sheet.close());
+export function closing(
+  sheet, done, title = t('Close this conversation'), verb = t('Close conversation'),
+) {
+  const end = buttons(verb, () => sheet.close());
   const fields = reasonField(t('Reason'), t('Optional. Your team sees it as a note, the visitor does not.'));
   sheet.open(title, [...fields, end], () => done(reason(sheet)));
   sheet.root.querySelector('textarea')?.addEventListener('keydown', (event) => {

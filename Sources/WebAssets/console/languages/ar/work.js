@@ -88,6 +88,7 @@ export default {
   'close': 'إنهاء',
   'Close 1 conversation': 'إنهاء محادثة واحدة',
   'Close conversation': 'إنهاء المحادثة',
+  'Close conversations': 'إنهاء المحادثات',
   'Close or reopen': 'إنهاء أو إعادة فتح',
   'Close this conversation': 'إنهاء هذه المحادثة',
   'Close visitor details': 'إغلاق تفاصيل الزائر',

@@ -88,6 +88,7 @@ export default {
   'close': 'beenden',
   'Close 1 conversation': '1 Gespräch beenden',
   'Close conversation': 'Gespräch beenden',
+  'Close conversations': 'Gespräche beenden',
   'Close or reopen': 'Beenden oder wieder öffnen',
   'Close this conversation': 'Dieses Gespräch beenden',
   'Close visitor details': 'Details zum Besucher schließen',

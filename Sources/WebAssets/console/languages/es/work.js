@@ -88,6 +88,7 @@ export default {
   'close': 'cerrar',
   'Close 1 conversation': 'Cerrar 1 conversación',
   'Close conversation': 'Cerrar conversación',
+  'Close conversations': 'Cerrar conversaciones',
   'Close or reopen': 'Cerrar o reabrir',
   'Close this conversation': 'Cerrar esta conversación',
   'Close visitor details': 'Cerrar los detalles del visitante',

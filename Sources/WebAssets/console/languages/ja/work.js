@@ -88,6 +88,7 @@ export default {
   'close': '終了する',
   'Close 1 conversation': '会話1件を終了する',
   'Close conversation': '会話を終了する',
+  'Close conversations': '会話を終了する',
   'Close or reopen': '終了または再開',
   'Close this conversation': 'この会話を終了する',
   'Close visitor details': '訪問者の詳細を閉じる',

@@ -88,6 +88,7 @@ export default {
   'close': 'จบ',
   'Close 1 conversation': 'จบการสนทนา 1 รายการ',
   'Close conversation': 'จบการสนทนา',
+  'Close conversations': 'จบการสนทนา',
   'Close or reopen': 'จบหรือเปิดใหม่',
   'Close this conversation': 'จบการสนทนานี้',
   'Close visitor details': 'ปิดรายละเอียดผู้เยี่ยมชม',
