@@ -311,7 +311,7 @@ class PagesRun(Run):
         attempt = page.get_by_role("textbox", name="Try it")
         attempt.fill("Hello, WHERE is my order?")
         expect(page.locator(".verdict-line")).to_contain_text("Which number has it?")
-        page.get_by_role("button", name="Move up Where").click()
+        page.get_by_role("button", name=re.compile("^Move Where.* up$")).click()
         expect(page.locator(".verdict-line")).to_contain_text("On its way.")
         names = self.sql("SELECT string_agg(name, ' ' ORDER BY position) FROM intents")
         self.promise("intents answer in the chosen order, and can be tested", names == "Where Order")
