@@ -118,13 +118,13 @@ static const unsigned char brotli_12[] = {
 #embed "widget-forms-62c3251efd.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-7fc8aad169.js"
+#embed "widget-app-f2b3071a3a.js"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-7fc8aad169.js.gz"
+#embed "widget-app-f2b3071a3a.js.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-7fc8aad169.js.br"
+#embed "widget-app-f2b3071a3a.js.br"
 };
 static const unsigned char plain_14[] = {
 #embed "widget-watch-7c9d7031cd.js"
@@ -154,64 +154,94 @@ static const unsigned char brotli_16[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_17[] = {
-#embed "console-work-ar-5fcf7fdacb.js"
+#embed "console-work-ar-292d0ac5be.js"
 };
 static const unsigned char gzip_17[] = {
-#embed "console-work-ar-5fcf7fdacb.js.gz"
+#embed "console-work-ar-292d0ac5be.js.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "console-work-ar-5fcf7fdacb.js.br"
+#embed "console-work-ar-292d0ac5be.js.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-work-de-71ca97a81c.js"
+#embed "console-work-de-0c74ca12d9.js"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-work-de-71ca97a81c.js.gz"
+#embed "console-work-de-0c74ca12d9.js.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-work-de-71ca97a81c.js.br"
+#embed "console-work-de-0c74ca12d9.js.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-work-es-94d3546d86.js"
+#embed "console-work-es-94b2cd5529.js"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-work-es-94d3546d86.js.gz"
+#embed "console-work-es-94b2cd5529.js.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-work-es-94d3546d86.js.br"
+#embed "console-work-es-94b2cd5529.js.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-work-ja-2436e50eed.js"
+#embed "console-work-ja-ea322de4a5.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-work-ja-2436e50eed.js.gz"
+#embed "console-work-ja-ea322de4a5.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-work-ja-2436e50eed.js.br"
+#embed "console-work-ja-ea322de4a5.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-work-th-85e60d8c67.js"
+#embed "console-work-th-cd029a4edc.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-work-th-85e60d8c67.js.gz"
+#embed "console-work-th-cd029a4edc.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-work-th-85e60d8c67.js.br"
+#embed "console-work-th-cd029a4edc.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-settings-ar-ffb8ae68fd.js"
+#embed "console-settings-ar-96cce906ba.js"
+};
+static const unsigned char gzip_22[] = {
+#embed "console-settings-ar-96cce906ba.js.gz"
+};
+static const unsigned char brotli_22[] = {
+#embed "console-settings-ar-96cce906ba.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-settings-de-ffb8ae68fd.js"
+#embed "console-settings-de-b5c33a800f.js"
+};
+static const unsigned char gzip_23[] = {
+#embed "console-settings-de-b5c33a800f.js.gz"
+};
+static const unsigned char brotli_23[] = {
+#embed "console-settings-de-b5c33a800f.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-settings-es-ffb8ae68fd.js"
+#embed "console-settings-es-58fb1c1074.js"
+};
+static const unsigned char gzip_24[] = {
+#embed "console-settings-es-58fb1c1074.js.gz"
+};
+static const unsigned char brotli_24[] = {
+#embed "console-settings-es-58fb1c1074.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-settings-ja-ffb8ae68fd.js"
+#embed "console-settings-ja-0ed0390a81.js"
+};
+static const unsigned char gzip_25[] = {
+#embed "console-settings-ja-0ed0390a81.js.gz"
+};
+static const unsigned char brotli_25[] = {
+#embed "console-settings-ja-0ed0390a81.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-settings-th-ffb8ae68fd.js"
+#embed "console-settings-th-6a559ba58f.js"
+};
+static const unsigned char gzip_26[] = {
+#embed "console-settings-th-6a559ba58f.js.gz"
+};
+static const unsigned char brotli_26[] = {
+#embed "console-settings-th-6a559ba58f.js.br"
 };
 static const unsigned char plain_27[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -223,13 +253,13 @@ static const unsigned char brotli_27[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-70b58f1c34.css"
+#embed "console-a4d65ac60b.css"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-70b58f1c34.css.gz"
+#embed "console-a4d65ac60b.css.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-70b58f1c34.css.br"
+#embed "console-a4d65ac60b.css.br"
 };
 static const unsigned char plain_29[] = {
 #embed "icon-192-799c892582.png"
@@ -259,43 +289,43 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-eedef10fe0.js"
+#embed "console-pages-8747b5f1e1.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-eedef10fe0.js.gz"
+#embed "console-pages-8747b5f1e1.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-eedef10fe0.js.br"
+#embed "console-pages-8747b5f1e1.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-02a3876761.js"
+#embed "console-aeaacba757.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-02a3876761.js.gz"
+#embed "console-aeaacba757.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-02a3876761.js.br"
+#embed "console-aeaacba757.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
 };
 static const unsigned char plain_37[] = {
-#embed "setup-58932fbfa7.css"
+#embed "setup-6f6082f145.css"
 };
 static const unsigned char gzip_37[] = {
-#embed "setup-58932fbfa7.css.gz"
+#embed "setup-6f6082f145.css.gz"
 };
 static const unsigned char brotli_37[] = {
-#embed "setup-58932fbfa7.css.br"
+#embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_38[] = {
-#embed "setup-2f2b688a2e.js"
+#embed "setup-d5730fb306.js"
 };
 static const unsigned char gzip_38[] = {
-#embed "setup-2f2b688a2e.js.gz"
+#embed "setup-d5730fb306.js.gz"
 };
 static const unsigned char brotli_38[] = {
-#embed "setup-2f2b688a2e.js.br"
+#embed "setup-d5730fb306.js.br"
 };
 static const unsigned char plain_39[] = {
 #embed "setup.html"
@@ -387,7 +417,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-7fc8aad169.js",
+    {"/assets/widget-app-f2b3071a3a.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
@@ -403,51 +433,51 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
-    {"/assets/console-work-ar-5fcf7fdacb.js",
+    {"/assets/console-work-ar-292d0ac5be.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-work-de-71ca97a81c.js",
+    {"/assets/console-work-de-0c74ca12d9.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-work-es-94d3546d86.js",
+    {"/assets/console-work-es-94b2cd5529.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-work-ja-2436e50eed.js",
+    {"/assets/console-work-ja-ea322de4a5.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-work-th-85e60d8c67.js",
+    {"/assets/console-work-th-cd029a4edc.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-settings-ar-ffb8ae68fd.js",
+    {"/assets/console-settings-ar-96cce906ba.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_22), NONE, NONE},
-    {"/assets/console-settings-de-ffb8ae68fd.js",
+     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
+    {"/assets/console-settings-de-b5c33a800f.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_23), NONE, NONE},
-    {"/assets/console-settings-es-ffb8ae68fd.js",
+     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
+    {"/assets/console-settings-es-58fb1c1074.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_24), NONE, NONE},
-    {"/assets/console-settings-ja-ffb8ae68fd.js",
+     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
+    {"/assets/console-settings-ja-0ed0390a81.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_25), NONE, NONE},
-    {"/assets/console-settings-th-ffb8ae68fd.js",
+     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
+    {"/assets/console-settings-th-6a559ba58f.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_26), NONE, NONE},
+     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
     {"/assets/preview-0ea8eafd7b.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-70b58f1c34.css",
+    {"/assets/console-a4d65ac60b.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
@@ -471,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-eedef10fe0.js",
+    {"/assets/console-pages-8747b5f1e1.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-02a3876761.js",
+    {"/assets/console-aeaacba757.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
@@ -483,11 +513,11 @@ static const chirrup_asset assets[] = {
      "/console",
      "text/html; charset=utf-8",
      FORM(plain_36), NONE, NONE},
-    {"/assets/setup-58932fbfa7.css",
+    {"/assets/setup-6f6082f145.css",
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_37), FORM(gzip_37), FORM(brotli_37)},
-    {"/assets/setup-2f2b688a2e.js",
+    {"/assets/setup-d5730fb306.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_38), FORM(gzip_38), FORM(brotli_38)},

@@ -75,14 +75,14 @@ const item = ({ session, rating, comment, visitor, operator, team, tags, day, at
 /**
  * A select of what ratings are narrowed to.
  * @param {string} name
- * @param {string} any the words of no choice
+ * @param {string} all the words of no choice
  * @param {[value: string, words: string][]} options
  * @param {() => void} change
  */
-const narrow = (name, any, options, change) => el(
+const narrow = (name, all, options, change) => el(
   'select.input',
   { 'aria-label': name, change, hidden: !options.length },
-  el('option', { value: '' }, any),
+  el('option', { value: '' }, all),
   ...options.map(([value, words]) => el('option', { value }, words)),
 );
 
