@@ -23,7 +23,7 @@ export function open(context) {
     name: 'identity',
     title: t('Identity secrets'),
     lead: t('Your server signs who a visitor is, as a JWT with HS256, and your page passes it to chirrup.identify().'),
-    one: t('Secret'),
+    one: t('Identity secret'),
     make: t('New secret'),
     verb: t('Create secret'),
     look: 'person',

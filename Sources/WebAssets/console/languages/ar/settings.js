@@ -350,6 +350,7 @@ export default {
   'I have copied it': 'لقد نسختها',
   'Id': 'المعرّف',
   'Id or address': 'معرّف أو عنوان',
+  'Identity secret': 'سر الهوية',
   'Identity secret added': 'إضافة سر هوية',
   'Identity secret ended': 'إنهاء سر هوية',
   'Identity secrets': 'أسرار الهوية',

@@ -350,6 +350,7 @@ export default {
   'I have copied it': 'Ich habe es kopiert',
   'Id': 'ID',
   'Id or address': 'ID oder Adresse',
+  'Identity secret': 'Identitätsschlüssel',
   'Identity secret added': 'Identitätsschlüssel hinzugefügt',
   'Identity secret ended': 'Identitätsschlüssel beendet',
   'Identity secrets': 'Identitätsschlüssel',

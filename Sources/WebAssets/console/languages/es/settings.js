@@ -350,6 +350,7 @@ export default {
   'I have copied it': 'Ya lo he copiado',
   'Id': 'ID',
   'Id or address': 'ID o dirección',
+  'Identity secret': 'Secreto de identidad',
   'Identity secret added': 'Secreto de identidad añadido',
   'Identity secret ended': 'Secreto de identidad finalizado',
   'Identity secrets': 'Secretos de identidad',

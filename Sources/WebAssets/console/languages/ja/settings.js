@@ -350,6 +350,7 @@ export default {
   'I have copied it': 'コピーしました',
   'Id': 'ID',
   'Id or address': 'IDまたはアドレス',
+  'Identity secret': '本人確認シークレット',
   'Identity secret added': '本人確認シークレットを追加',
   'Identity secret ended': '本人確認シークレットを終了',
   'Identity secrets': '本人確認シークレット',

@@ -350,6 +350,7 @@ export default {
   'I have copied it': 'คัดลอกแล้ว',
   'Id': 'รหัส',
   'Id or address': 'รหัสหรือที่อยู่',
+  'Identity secret': 'ความลับสำหรับยืนยันตัวตน',
   'Identity secret added': 'เพิ่มความลับสำหรับยืนยันตัวตน',
   'Identity secret ended': 'สิ้นสุดความลับสำหรับยืนยันตัวตน',
   'Identity secrets': 'ความลับสำหรับยืนยันตัวตน',
