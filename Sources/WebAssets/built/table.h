@@ -199,49 +199,49 @@ static const unsigned char brotli_21[] = {
 #embed "console-work-th-cd029a4edc.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-settings-ar-96cce906ba.js"
+#embed "console-settings-ar-79df7b041f.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-settings-ar-96cce906ba.js.gz"
+#embed "console-settings-ar-79df7b041f.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-settings-ar-96cce906ba.js.br"
+#embed "console-settings-ar-79df7b041f.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-settings-de-b5c33a800f.js"
+#embed "console-settings-de-e0d3d84048.js"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-settings-de-b5c33a800f.js.gz"
+#embed "console-settings-de-e0d3d84048.js.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-settings-de-b5c33a800f.js.br"
+#embed "console-settings-de-e0d3d84048.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-settings-es-58fb1c1074.js"
+#embed "console-settings-es-70496346fc.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-settings-es-58fb1c1074.js.gz"
+#embed "console-settings-es-70496346fc.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-settings-es-58fb1c1074.js.br"
+#embed "console-settings-es-70496346fc.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-settings-ja-0ed0390a81.js"
+#embed "console-settings-ja-03af898da8.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-settings-ja-0ed0390a81.js.gz"
+#embed "console-settings-ja-03af898da8.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-settings-ja-0ed0390a81.js.br"
+#embed "console-settings-ja-03af898da8.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-settings-th-6a559ba58f.js"
+#embed "console-settings-th-56d78f5bfc.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-settings-th-6a559ba58f.js.gz"
+#embed "console-settings-th-56d78f5bfc.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-settings-th-6a559ba58f.js.br"
+#embed "console-settings-th-56d78f5bfc.js.br"
 };
 static const unsigned char plain_27[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -289,22 +289,22 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-8747b5f1e1.js"
+#embed "console-pages-ce9d83b12f.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-8747b5f1e1.js.gz"
+#embed "console-pages-ce9d83b12f.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-8747b5f1e1.js.br"
+#embed "console-pages-ce9d83b12f.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-aeaacba757.js"
+#embed "console-5797c46b09.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-aeaacba757.js.gz"
+#embed "console-5797c46b09.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-aeaacba757.js.br"
+#embed "console-5797c46b09.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
@@ -319,13 +319,13 @@ static const unsigned char brotli_37[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_38[] = {
-#embed "setup-d5730fb306.js"
+#embed "setup-455a372db7.js"
 };
 static const unsigned char gzip_38[] = {
-#embed "setup-d5730fb306.js.gz"
+#embed "setup-455a372db7.js.gz"
 };
 static const unsigned char brotli_38[] = {
-#embed "setup-d5730fb306.js.br"
+#embed "setup-455a372db7.js.br"
 };
 static const unsigned char plain_39[] = {
 #embed "setup.html"
@@ -453,23 +453,23 @@ static const chirrup_asset assets[] = {
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-settings-ar-96cce906ba.js",
+    {"/assets/console-settings-ar-79df7b041f.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-settings-de-b5c33a800f.js",
+    {"/assets/console-settings-de-e0d3d84048.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-settings-es-58fb1c1074.js",
+    {"/assets/console-settings-es-70496346fc.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-settings-ja-0ed0390a81.js",
+    {"/assets/console-settings-ja-03af898da8.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-settings-th-6a559ba58f.js",
+    {"/assets/console-settings-th-56d78f5bfc.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
@@ -501,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-8747b5f1e1.js",
+    {"/assets/console-pages-ce9d83b12f.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-aeaacba757.js",
+    {"/assets/console-5797c46b09.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
@@ -517,7 +517,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_37), FORM(gzip_37), FORM(brotli_37)},
-    {"/assets/setup-d5730fb306.js",
+    {"/assets/setup-455a372db7.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_38), FORM(gzip_38), FORM(brotli_38)},

@@ -1,6 +1,7 @@
 // “Try it”: one small request to the saved endpoint, and its result in words.
 
 import { el, icon } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 
 /**
@@ -12,20 +13,20 @@ import { sentence } from '../shell/rest.js';
 export function assistTrial(rest, form, isSaved) {
   const result = el('p.hint', { role: 'status' });
   const button = /** @type {HTMLButtonElement} */ (
-    el('button.button', { type: 'button' }, icon('spark', 'small'), 'Try it'));
+    el('button.button', { type: 'button' }, icon('spark', 'small'), t('Try it')));
   let known = isSaved;
   let running = false;
   const show = () => {
     const isChanged = form.changes.length > 0;
     button.disabled = running || !known || isChanged;
     if (!running && (!known || isChanged)) {
-      result.textContent = 'Save first. Then try the endpoint.';
+      result.textContent = t('Save first. Then try the endpoint.');
     }
   };
   button.onclick = async () => {
     running = true;
     show();
-    result.textContent = 'Waiting for the endpoint';
+    result.textContent = t('Waiting for the endpoint');
     try {
       const { detail, answer } = await rest.post('assist/trial');
       result.textContent = answer ? `${detail} “${answer}”` : detail;

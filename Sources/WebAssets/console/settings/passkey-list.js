@@ -13,7 +13,7 @@ const NAME = ['name', t('Name of the device'), { maxlength: 50, autocomplete: 'o
 
 /** @param {Passkey} passkey */
 const facts = ({ host, synced, created_at: made, last_used_at: used }) => [
-  host !== location.hostname && t('for {}', host),
+  host !== location.hostname && t('for {}|host', host),
   synced ? t('on your devices') : t('on one device'),
   t('added {}', moment(made)),
   used ? t('last used {}', ago(used)) : t('not used yet'),
