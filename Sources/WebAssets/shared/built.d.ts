@@ -6,7 +6,7 @@ declare const WATCH: string;
 declare const ICON: string;
 declare const LANGUAGES: Record<string, string>;
 declare const LAUNCHER_STYLES: string;
-declare const OFFLINE_PAGES: Record<string, string>;
+declare const OFFLINE_PAGE: string;
 declare const PAGES_FILE: string;
 declare const PREVIEW_STYLES: string;
 declare const QR_CODE: string;

@@ -1,9 +1,7 @@
 // The console as an installed application: its service worker, the badge on its icon, and what a
 // log-out removes.
 
-import { language } from '../shell/language.js';
-
-const WORKER = `/console-worker.js?${language}`; // which shows a page in this language
+const WORKER = '/console-worker.js';
 
 /** @type {Promise<ServiceWorkerRegistration | undefined>} */
 let registered = Promise.resolve(undefined);

@@ -2,9 +2,6 @@
 // that there is no network.
 // Invariant: it stores nothing. No page, list or token stays on a device after a log-out.
 
-// the console registers this worker under its own language, as in /console-worker.js?de
-const offline = OFFLINE_PAGES[location.search.slice(1)] ?? OFFLINE_PAGES.en;
-
 const PUSH = '/api/v1/auth/push';
 
 const worker = /** @type {WorkerScope} */ (/** @type {unknown} */ (self));
@@ -14,7 +11,7 @@ worker.addEventListener('activate', (event) => event.waitUntil(worker.clients.cl
 
 worker.addEventListener('fetch', (event) => {
   if (event.request.mode !== 'navigate') return; // the browser fetches all else, as without us
-  event.respondWith(fetch(event.request).catch(() => new Response(offline, {
+  event.respondWith(fetch(event.request).catch(() => new Response(OFFLINE_PAGE, {
     status: 503,
     headers: { 'content-type': 'text/html; charset=utf-8' },
   })));
