@@ -49,9 +49,6 @@ class LanguagesRun(VisitorListRun):
     def run(self) -> None:
         self.begin()
         self.watch_visitors(True)
-        for number, page, title, seconds, visits, referrer, campaign, language in VISITORS:
-            self.come(number, language, age=seconds, visits=visits, referrer=referrer, campaign=campaign, trail=[
-                {"page": f"https://shop.example{page}", "title": title, "age": min(seconds, 65)}])
         # One login for all: the hash of a password takes long in a debug build.
         self.first.goto(f"{self.options.base_url}/console")
         self.first.locator(".login [type=submit]").click()
@@ -62,6 +59,12 @@ class LanguagesRun(VisitorListRun):
         self.parts(self.PARTS)
 
     # MARK: helpers
+
+    def crowd(self) -> None:
+        """Visitors on the site; they leave if they are not heard of."""
+        for number, page, title, seconds, visits, referrer, campaign, language in VISITORS:
+            self.come(number, language, age=seconds, visits=visits, referrer=referrer, campaign=campaign, trail=[
+                {"page": f"https://shop.example{page}", "title": title, "age": min(seconds, 65)}])
 
     def desk_in(self, locale: str, width=1440, height=900) -> Page:
         page = self.page(self.context(width, height, locale=locale, storage_state=self.login))
@@ -132,6 +135,10 @@ class LanguagesRun(VisitorListRun):
             body="export default " + json.dumps({
                 key: marked(key) for name in ("work", "settings")[:2 if "settings" in route.request.url else 1]
                 for key in texts_of("de", name)})))
+        # Countries and languages have their names from Intl.
+        self.known |= set(page.evaluate("""(tags) => tags.flatMap((tag) => ['region', 'language'].map((type) => (
+          new Intl.DisplayNames('de', { type }).of(type === 'region' ? tag.split('-')[1] ?? 'GB' : tag))))""",
+                                        [*(it[-1] for it in VISITORS), "en-GB"]))
         forgotten = {}
         for name, visit in PLACES.items():
             visit(self, page)
@@ -234,6 +241,7 @@ class LanguagesRun(VisitorListRun):
     def looks(self) -> None:
         """No label of a button is cut, in any language, on a phone and a desktop."""
         widget, session = self.write("How long is it?")
+        self.crowd()
         for locale in ("de-DE", "es-ES", "th-TH", "ar-EG", "ja-JP"):
             page = self.desk_in(locale)
             cut = {}
@@ -270,7 +278,7 @@ def at(place: str):
     """A place of the console by its address."""
     def visit(run: LanguagesRun, page: Page) -> None:
         page.goto(f"{run.options.base_url}/console#{place.replace('ID', run.id)}")
-        page.wait_for_timeout(700)
+        page.wait_for_timeout(400)
     return visit
 
 
@@ -358,8 +366,14 @@ def bulk_close(run: LanguagesRun, page: Page) -> None:
     expect(page.locator(".bulk .sheet")).to_be_visible()
 
 
-def one_visitor(run: LanguagesRun, page: Page) -> None:
+def visitors(run: LanguagesRun, page: Page) -> None:
+    run.crowd()
     at("/visitors")(run, page)
+    expect(page.locator(".vis-row")).to_have_count(len(VISITORS))
+
+
+def one_visitor(run: LanguagesRun, page: Page) -> None:
+    visitors(run, page)
     page.locator(".vis-row").first.click()
     expect(page.locator(".vis-detail h2")).not_to_be_empty()
 
@@ -399,7 +413,8 @@ PLACES = {
     "selected": selected,
     "bulk-close": bulk_close,
     "unselected": at(""),
-    "visitors": at("/visitors"),
+    "no-visitors": at("/visitors"),
+    "visitors": visitors,
     "one-visitor": one_visitor,
 }
 
