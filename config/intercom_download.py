@@ -11,6 +11,8 @@ to fetch what has changed since: conversations that the folder has already are n
 of Intercom's rate limit say, and leaves a tenth of the allowance to others of the workspace.
 """
 
+from __future__ import annotations
+
 import argparse
 import calendar
 import http.client

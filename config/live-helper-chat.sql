@@ -6,8 +6,8 @@
 --     <config/live-helper-chat.sql >lhc.jsonl
 --
 -- (`mysql` has the same options.) The first line names the format, the last one is written only if everything before it
--- was. The columns are those of Live Helper Chat 3 and 4. The client ends at the first error, for example at a column that
--- an older version lacks; then update Live Helper Chat's database first.
+-- was. The columns are those of Live Helper Chat 4.90. The client ends at the first error, for example at a column that an
+-- older version lacks; then update Live Helper Chat's database first.
 
 SET SESSION sql_mode = '';
 SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;

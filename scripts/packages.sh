@@ -91,7 +91,7 @@ require_elsewhere() {
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=("Python 3 with venv") ;;
     binutils) command -v objcopy >/dev/null || missing+=("binutils") ;;
     node-typescript) command -v tsc >/dev/null || missing+=("TypeScript's compiler") ;;
-    mmdebstrap | buildah | faketime | dpkg-dev | debhelper | help2man | lintian | mariadb-*-core) ;; # optional: tests that need it are skipped
+    mmdebstrap | buildah | faketime | dpkg-dev | debhelper | help2man | lintian) ;; # optional: tests that need it are skipped
     chromium) [ -n "$(find_chromium)" ] || missing+=("Chromium") ;;
     *) command -v "$package" >/dev/null || missing+=("$package") ;;
     esac

@@ -29,9 +29,9 @@ prepare() {
   require_swift
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
     strace valgrind binutils mmdebstrap buildah testssl.sh sslscan nginx-light haproxy faketime dpkg-dev \
-    debhelper help2man lintian mariadb-server-core mariadb-client-core
+    debhelper help2man lintian
   resolve_swift_packages && install_python_packages && install_chromium && install_firefox && install_node &&
-    unpack_glewlwyd && unpack_promtool
+    install_mariadb && unpack_glewlwyd && unpack_promtool
 }
 
 # An identity provider for Tests/EndToEnd/oidc.sh. It is unpacked and not installed: its installation would create a
@@ -73,6 +73,13 @@ install_chromium() {
 # Debian's package. Where there is none, Tests/EndToEnd/firefox.sh uses an installed Firefox or is skipped.
 install_firefox() {
   ! apt-cache show firefox-esr >/dev/null 2>&1 || install_packages firefox-esr
+}
+
+# For Tests/EndToEnd/import_live_helper_chat.sh: the programs without a service. Other systems than Debian name their
+# packages with a version; there the test is skipped unless MariaDB is installed.
+install_mariadb() {
+  ! apt-cache show mariadb-server-core >/dev/null 2>&1 ||
+    install_packages mariadb-server-core mariadb-client-core
 }
 
 # Playwright's node, for machines whose own has no WebSocket client.

@@ -177,6 +177,18 @@ import Testing
       second.found["lh_departament deleted in Chirrup, or too many: not imported"] == ["1"])
   }
 
+  @Test func `only conversations since a day are imported, with their visitors`() throws {
+    let more = [
+      Self.chat(50, #","closed":1709900000,"email":"late@example.com""#),
+      Self.message(50, chat: 50, user: 0, "new"),
+    ]
+    let since = WallTime(microseconds: 1_709_900_000 * 1_000_000)
+    var conversations = try importer([Self.begin] + Self.body + more + [Self.end], since: since)
+    let summary = try conversations.run()
+    #expect(summary.conversations == 1 && summary.visitors == 1 && summary.messages == 1)
+    #expect(try connection.texts("SELECT content FROM chats") == ["new"])
+  }
+
   @Test func `what is no whole export is refused with its line, and nothing is imported`() throws {
     let before = try target.contents()
     for (lines, reason) in [

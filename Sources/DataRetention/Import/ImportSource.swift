@@ -1,7 +1,6 @@
 /// What an import reads from another system: people, conversations and messages, in Chirrup's
-/// terms. Keys are the other system's ids, from which Chirrup's are derived.
-/// Lists are in the order of the other system. Contacts and conversations are read in pages, each
-/// after the `place` of the last one.
+/// terms. Lists are in the order of the other system. Contacts and conversations are read in pages,
+/// each after the `place` of the last one.
 protocol ImportSource {
   var system: ImportedSystem { get }
   /// For the progress.
