@@ -6,9 +6,9 @@
 The token is an access token of an app of your Intercom workspace that may read admins, teams, tags, contacts and
 conversations. It needs Python 3.9 and nothing else. Only the members of an object that the import uses are written.
 
-A file has its name when it is whole; until then its name ends in ".part". Run the script again after an interruption, or
-to fetch what has changed since: conversations that the folder has already are not fetched again. It waits as the headers
-of Intercom's rate limit say, and leaves a tenth of the allowance to others of the workspace.
+A file has its name when it is whole; until then its name ends in ".part". Run the script again after an interruption,
+or to fetch what has changed since: conversations that the folder has already are not fetched again. It waits as the
+headers of Intercom's rate limit say, and leaves a tenth of the allowance to others of the workspace.
 """
 
 from __future__ import annotations
@@ -281,7 +281,8 @@ def download(options: argparse.Namespace) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", help="for the files; it is made if it does not exist")
-    parser.add_argument("--since", metavar="yyyy-mm-dd", help="only conversations that have changed since this day (UTC)")
+    parser.add_argument("--since", metavar="yyyy-mm-dd",
+                        help="only conversations that have changed since this day (UTC)")
     parser.add_argument("--api", default="https://api.intercom.io", metavar="URL",
                         help="of your region: https://api.intercom.io, https://api.eu.intercom.io or "
                              "https://api.au.intercom.io")

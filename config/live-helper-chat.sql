@@ -1,13 +1,13 @@
 -- Writes what `chirrup import live-helper-chat` reads of a Live Helper Chat database: a JSON object a line, from one
--- snapshot that does not change. For MariaDB 10.2, MySQL 5.7.8 and later; it needs SELECT only. No password, no address of
--- a computer and no token is in it.
+-- snapshot that does not change. For MariaDB 10.2, MySQL 5.7.8 and later; it needs SELECT only. No password, no address
+-- of a computer and no token is in it.
 --
 --   mariadb --batch --raw --skip-column-names --quick --default-character-set=utf8mb4 lhc \
 --     <config/live-helper-chat.sql >lhc.jsonl
 --
 -- (`mysql` has the same options.) The first line names the format, the last one is written only if everything before it
--- was. The columns are those of Live Helper Chat 4.90. The client ends at the first error, for example at a column that an
--- older version lacks; then update Live Helper Chat's database first.
+-- was. The columns are those of Live Helper Chat 4.90. The client ends at the first error, for example at a column that
+-- an older version lacks; then update Live Helper Chat's database first.
 
 SET SESSION sql_mode = '';
 SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;
