@@ -289,22 +289,22 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-ce9d83b12f.js"
+#embed "console-pages-af6f0e0919.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-ce9d83b12f.js.gz"
+#embed "console-pages-af6f0e0919.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-ce9d83b12f.js.br"
+#embed "console-pages-af6f0e0919.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-5797c46b09.js"
+#embed "console-48f79fe2aa.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-5797c46b09.js.gz"
+#embed "console-48f79fe2aa.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-5797c46b09.js.br"
+#embed "console-48f79fe2aa.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
@@ -501,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-ce9d83b12f.js",
+    {"/assets/console-pages-af6f0e0919.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-5797c46b09.js",
+    {"/assets/console-48f79fe2aa.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
