@@ -110,6 +110,8 @@ beside "tls scan" ./tls_scan.sh
 beside "package" ./package.sh
 beside "container" ./container.sh
 beside "import" ./import.sh
+beside "import, Live Helper Chat" ./import_live_helper_chat.sh
+beside "import, Intercom" ./import_intercom.sh
 beside "cluster upgrade" ./cluster_upgrade.sh
 beside "outbox" ./outbox.sh
 beside "keys" ./keys.sh
@@ -171,6 +173,8 @@ beside "bulk" ./bulk.sh
 beside "personal data" ./personal_data.sh
 beside "day" ./day.sh
 beside "assist" ./assist.sh
+beside "automatic answers" ./answers.sh
+beside "languages" ./languages.sh
 beside "visitors" ./visitors.sh
 beside "visitors, list" ./visitor_list.sh
 beside "merge" ./merge.sh
