@@ -262,6 +262,7 @@ class Everywhere(WidgetRun):
 
         lose(lambda: None)
         self.promise("at rest, too")
+        page.wait_for_timeout(4_000)  # for 3 s a connection that is being made counts as live, too
         lose(page.locator(".row").first.click)
         probes.clear()
         page.mouse.move(300, 300)
