@@ -235,7 +235,7 @@ export async function open(context) {
     name: 'teams',
     title: t('Teams'),
     lead: t('Departments such as sales or billing. Each has its own line in the queue.'),
-    one: t('Team'),
+    one: t('Team details'),
     make: t('New team'),
     look: 'users',
     empty: [t('No teams yet'), t('Create one if some of you reply to certain questions only.')],

@@ -759,6 +759,7 @@ export default {
   'Team added': 'إضافة فريق',
   'Team changed': 'تغيير فريق',
   'Team deleted': 'حذف فريق',
+  'Team details': 'تفاصيل الفريق',
   'Teams': 'الفرق',
   'Teams by page and language': 'الفرق حسب الصفحة واللغة',
   'Test queued. Its result appears below.': 'أُضيف الاختبار إلى الانتظار. تظهر نتيجته أدناه.',

@@ -759,6 +759,7 @@ export default {
   'Team added': 'Team hinzugefügt',
   'Team changed': 'Team geändert',
   'Team deleted': 'Team gelöscht',
+  'Team details': 'Teamdaten',
   'Teams': 'Teams',
   'Teams by page and language': 'Teams nach Seite und Sprache',
   'Test queued. Its result appears below.': 'Test eingereiht. Das Ergebnis erscheint unten.',

@@ -759,6 +759,7 @@ export default {
   'Team added': 'Equipo añadido',
   'Team changed': 'Equipo cambiado',
   'Team deleted': 'Equipo eliminado',
+  'Team details': 'Datos del equipo',
   'Teams': 'Equipos',
   'Teams by page and language': 'Equipos por página e idioma',
   'Test queued. Its result appears below.': 'Prueba en cola. Su resultado aparece abajo.',

@@ -759,6 +759,7 @@ export default {
   'Team added': 'チームを追加',
   'Team changed': 'チームを変更',
   'Team deleted': 'チームを削除',
+  'Team details': 'チームの詳細',
   'Teams': 'チーム',
   'Teams by page and language': 'ページと言語によるチーム',
   'Test queued. Its result appears below.': 'テストを追加しました。結果は下に表示されます。',

@@ -759,6 +759,7 @@ export default {
   'Team added': 'เพิ่มทีม',
   'Team changed': 'เปลี่ยนทีม',
   'Team deleted': 'ลบทีม',
+  'Team details': 'รายละเอียดทีม',
   'Teams': 'ทีม',
   'Teams by page and language': 'ทีมตามหน้าและภาษา',
   'Test queued. Its result appears below.': 'เข้าคิวทดสอบแล้ว ผลจะปรากฏด้านล่าง',
