@@ -1,4 +1,4 @@
-// See Words in ../../../README.md, and the files of German for the rules.
+// Modern Standard Arabic. U+200F begins a text that would otherwise begin with a value of the other direction. Product words: see Words in ../../../README.md.
 
 export default {
   '% of the page': '% من الصفحة',

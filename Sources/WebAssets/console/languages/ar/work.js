@@ -1,4 +1,4 @@
-// See Words in ../../../README.md, and the files of German for the rules.
+// Modern Standard Arabic. U+200F begins a text that would otherwise begin with a value of the other direction. Product words: see Words in ../../../README.md.
 
 export default {
   '1 conversation': 'محادثة واحدة',
@@ -588,11 +588,11 @@ export default {
   '{1} transferred this to the team {2}': 'حوّلها {1} إلى الفريق {2}',
   '{1} transferred this to {2}': 'حوّلها {1} إلى {2}',
   '{1} with {2} already.': 'لدى {2} من قبل: {1}.',
-  '{1} · {2}': '{1} · {2}',
+  '{1} · {2}': '\u200f{1} · {2}',
   '{1}, as of {2}': '{1}، حتى {2}',
   '{1}, {2}': '{1}، {2}',
   '{1}, {2} unsaved changes': '{1}، تغييرات غير محفوظة: {2}',
-  '{1}: {2}': '{1}: {2}',
+  '{1}: {2}': '\u200f{1}: {2}',
   '{1}: {2} of {3}': '{1}: {2} من {3}',
   '{} (only you)': '{} (أنت فقط)',
   '{} (you)': '{} (أنت)',

@@ -1,4 +1,4 @@
-// See Words in ../../../README.md, and the files of German for the rules.
+// Operators are addressed as “Sie”. Product words: see Words in ../../../README.md.
 
 export default {
   '1 conversation': '1 Gespräch',
@@ -283,9 +283,9 @@ export default {
   'Objects': 'Gegenstände',
   'offline': 'offline',
   'On page': 'Auf der Seite',
-  'on page': 'auf der Seite',
+  'on page': 'hier',
   'On site': 'Auf der Website',
-  'on site': 'auf der Website',
+  'on site': 'gesamt',
   'On {1} for {2}': 'Auf {1} seit {2}',
   'One line for every page.': 'Eine Zeile für jede Seite.',
   'One of the codes that you saved when you turned two-factor login on. Each works once.': 'Einer der Codes, die Sie beim Einschalten der Anmeldung in zwei Schritten gespeichert haben. Jeder gilt einmal.',

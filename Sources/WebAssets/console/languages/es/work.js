@@ -1,4 +1,4 @@
-// See Words in ../../../README.md, and the files of German for the rules.
+// Operators are addressed as “usted”. Product words: see Words in ../../../README.md.
 
 export default {
   '1 conversation': '1 conversación',
@@ -283,9 +283,9 @@ export default {
   'Objects': 'Objetos',
   'offline': 'sin conexión',
   'On page': 'En la página',
-  'on page': 'en la página',
+  'on page': 'aquí',
   'On site': 'En el sitio',
-  'on site': 'en el sitio',
+  'on site': 'en total',
   'On {1} for {2}': 'En {1} desde hace {2}',
   'One line for every page.': 'Una línea para cada página.',
   'One of the codes that you saved when you turned two-factor login on. Each works once.': 'Uno de los códigos que guardó al activar el inicio de sesión en dos pasos. Cada uno sirve una vez.',

@@ -1,4 +1,4 @@
-// See Words in ../../../README.md, and the files of German for the rules.
+// です・ます. Product words: see Words in ../../../README.md.
 
 export default {
   '% of the page': '%以上',

@@ -1,4 +1,4 @@
-// See Words in ../../../README.md, and the files of German for the rules.
+// です・ます. Product words: see Words in ../../../README.md.
 
 export default {
   '1 conversation': '会話1件',
