@@ -1,4 +1,5 @@
-// Modern Standard Arabic. U+200F begins a text that would otherwise begin with a value of the other direction. Product words: see Words in ../../../README.md.
+// Modern Standard Arabic. U+200F begins a text that would otherwise begin with a value of the
+// other direction. Product words: see Words in ../../../README.md.
 
 export default {
   '1 conversation': 'محادثة واحدة',
