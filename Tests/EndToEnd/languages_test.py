@@ -10,6 +10,7 @@ import sys
 
 from browser_test import Widget
 from console_texts import marked, texts_of
+from languages_settings import DATA as SETTINGS_DATA, LOOKS, PLACES as SETTINGS_PLACES, TYPED as SETTINGS_TYPED
 from playwright.sync_api import Page, Response, expect
 from visitor_list_test import VISITORS, VisitorListRun
 from widget_test import main
@@ -39,8 +40,11 @@ TEXTS = """(data) => {
   }
   return found;
 }"""
-#: Paths, milliseconds, and the months of Intl in German.
-INTL = re.compile(r"(?<!\w)/[\w/-]+|\d\s?ms\b|\b(Jan|Feb|März|Apr|Mai|Juni|Juli|Aug|Sept|Okt|Nov|Dez)\w*\b|\b(Uhr|MEZ|MESZ)\b")
+#: Paths, milliseconds, and the days, months and times of Intl in German.
+INTL = re.compile(r"(?<!\w)/[\w/-]+|\d\s?ms\b|\b(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag\b|\bMittwoch\b|"
+                  r"\b(?:Mo|Di|Mi|Do|Fr|Sa|So)\b|\b(?:vor|in) \d+ (?:Sekunde|Minute|Stunde|Tag)(?:n|en)?\b|"
+                  r"\b(?:jetzt|gestern|morgen)\b|\b(Jan|Feb|März|Apr|Mai|Juni|Juli|Aug|Sept|Okt|Nov|Dez)\w*\b|"
+                  r"\b(Uhr|MEZ|MESZ)\b")
 
 
 class LanguagesRun(VisitorListRun):
@@ -125,7 +129,8 @@ class LanguagesRun(VisitorListRun):
 
     def pseudo(self) -> None:
         """Visits every page of `PLACES` and looks at its texts."""
-        self.known: set[str] = {*json.dumps(VISITORS, ensure_ascii=False).split('"'), *TYPED}
+        self.known: set[str] = {*json.dumps(VISITORS, ensure_ascii=False).split('"'), *TYPED,
+                                *SETTINGS_TYPED}
         self.widget, self.id = self.write("Is the hose long enough?")
         context = self.context(1440, 900, locale="de-DE")
         page = self.page(context)
@@ -171,7 +176,7 @@ class LanguagesRun(VisitorListRun):
         page.wait_for_timeout(300)  # what loads by itself
         known = sorted((it for it in self.known if len(it) > 1), key=len, reverse=True)
         left = set()
-        for text in page.evaluate(TEXTS, DATA):
+        for text in page.evaluate(TEXTS, f"{DATA}, {SETTINGS_DATA}"):
             rest = text.replace("\u2068", "").replace("\u2069", "")
             while (less := re.sub(r"⟦[^⟦⟧]*⟧", " ", rest)) != rest:
                 rest = less
@@ -247,7 +252,7 @@ class LanguagesRun(VisitorListRun):
             cut = {}
             for width, height in ((390, 844), (1440, 900)):
                 page.set_viewport_size({"width": width, "height": height})
-                for name, place in (("list", ""), ("thread", session), ("visitors", "/visitors")):
+                for name, place in (("list", ""), ("thread", session), ("visitors", "/visitors"), *LOOKS):
                     page.goto(f"{self.options.base_url}/console#{place}")
                     page.wait_for_timeout(400)
                     found = page.evaluate(CUT)
@@ -261,7 +266,8 @@ class LanguagesRun(VisitorListRun):
 
 #: Buttons, tabs and headings of columns whose text is wider than they are, or that leave the window.
 CUT = """() => [...document.querySelectorAll('button, a.button, .tabs button, h1, h2, h3, label')].filter((node) => (
-  node.checkVisibility({ visibilityProperty: true }) && !node.closest('[dir=auto], .row, .sr-only, .vis-tabs, .vis-filters')
+  node.checkVisibility({ visibilityProperty: true })
+  && !node.closest('[dir=auto], .row, .sr-only, .vis-tabs, .vis-filters, .scroll')
   && (node.scrollWidth > node.clientWidth + 1 && getComputedStyle(node).display !== 'inline'
     && getComputedStyle(node).overflowX !== 'visible'
     || node.getBoundingClientRect().right > innerWidth + 1 || node.getBoundingClientRect().left < -1)
@@ -416,6 +422,7 @@ PLACES = {
     "no-visitors": at("/visitors"),
     "visitors": visitors,
     "one-visitor": one_visitor,
+    **SETTINGS_PLACES,
 }
 
 

@@ -154,31 +154,31 @@ static const unsigned char brotli_16[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_17[] = {
-#embed "console-work-ar-292d0ac5be.js"
+#embed "console-work-ar-148727124d.js"
 };
 static const unsigned char gzip_17[] = {
-#embed "console-work-ar-292d0ac5be.js.gz"
+#embed "console-work-ar-148727124d.js.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "console-work-ar-292d0ac5be.js.br"
+#embed "console-work-ar-148727124d.js.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-work-de-0c74ca12d9.js"
+#embed "console-work-de-e62f7058e5.js"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-work-de-0c74ca12d9.js.gz"
+#embed "console-work-de-e62f7058e5.js.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-work-de-0c74ca12d9.js.br"
+#embed "console-work-de-e62f7058e5.js.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-work-es-94b2cd5529.js"
+#embed "console-work-es-4fb9c8a8ea.js"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-work-es-94b2cd5529.js.gz"
+#embed "console-work-es-4fb9c8a8ea.js.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-work-es-94b2cd5529.js.br"
+#embed "console-work-es-4fb9c8a8ea.js.br"
 };
 static const unsigned char plain_20[] = {
 #embed "console-work-ja-ea322de4a5.js"
@@ -199,49 +199,49 @@ static const unsigned char brotli_21[] = {
 #embed "console-work-th-cd029a4edc.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-settings-ar-79df7b041f.js"
+#embed "console-settings-ar-62e17e23d4.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-settings-ar-79df7b041f.js.gz"
+#embed "console-settings-ar-62e17e23d4.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-settings-ar-79df7b041f.js.br"
+#embed "console-settings-ar-62e17e23d4.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-settings-de-e0d3d84048.js"
+#embed "console-settings-de-3dc3e6e545.js"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-settings-de-e0d3d84048.js.gz"
+#embed "console-settings-de-3dc3e6e545.js.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-settings-de-e0d3d84048.js.br"
+#embed "console-settings-de-3dc3e6e545.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-settings-es-70496346fc.js"
+#embed "console-settings-es-eb56cdf144.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-settings-es-70496346fc.js.gz"
+#embed "console-settings-es-eb56cdf144.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-settings-es-70496346fc.js.br"
+#embed "console-settings-es-eb56cdf144.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-settings-ja-03af898da8.js"
+#embed "console-settings-ja-655eb4f1d1.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-settings-ja-03af898da8.js.gz"
+#embed "console-settings-ja-655eb4f1d1.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-settings-ja-03af898da8.js.br"
+#embed "console-settings-ja-655eb4f1d1.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-settings-th-56d78f5bfc.js"
+#embed "console-settings-th-9b6f891ef2.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-settings-th-56d78f5bfc.js.gz"
+#embed "console-settings-th-9b6f891ef2.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-settings-th-56d78f5bfc.js.br"
+#embed "console-settings-th-9b6f891ef2.js.br"
 };
 static const unsigned char plain_27[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -289,22 +289,22 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-af6f0e0919.js"
+#embed "console-pages-2e81cb6e24.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-af6f0e0919.js.gz"
+#embed "console-pages-2e81cb6e24.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-af6f0e0919.js.br"
+#embed "console-pages-2e81cb6e24.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-48f79fe2aa.js"
+#embed "console-edac068de4.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-48f79fe2aa.js.gz"
+#embed "console-edac068de4.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-48f79fe2aa.js.br"
+#embed "console-edac068de4.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
@@ -319,13 +319,13 @@ static const unsigned char brotli_37[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_38[] = {
-#embed "setup-455a372db7.js"
+#embed "setup-8039c1f07c.js"
 };
 static const unsigned char gzip_38[] = {
-#embed "setup-455a372db7.js.gz"
+#embed "setup-8039c1f07c.js.gz"
 };
 static const unsigned char brotli_38[] = {
-#embed "setup-455a372db7.js.br"
+#embed "setup-8039c1f07c.js.br"
 };
 static const unsigned char plain_39[] = {
 #embed "setup.html"
@@ -433,15 +433,15 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
-    {"/assets/console-work-ar-292d0ac5be.js",
+    {"/assets/console-work-ar-148727124d.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-work-de-0c74ca12d9.js",
+    {"/assets/console-work-de-e62f7058e5.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-work-es-94b2cd5529.js",
+    {"/assets/console-work-es-4fb9c8a8ea.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
@@ -453,23 +453,23 @@ static const chirrup_asset assets[] = {
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-settings-ar-79df7b041f.js",
+    {"/assets/console-settings-ar-62e17e23d4.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-settings-de-e0d3d84048.js",
+    {"/assets/console-settings-de-3dc3e6e545.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-settings-es-70496346fc.js",
+    {"/assets/console-settings-es-eb56cdf144.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-settings-ja-03af898da8.js",
+    {"/assets/console-settings-ja-655eb4f1d1.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-settings-th-56d78f5bfc.js",
+    {"/assets/console-settings-th-9b6f891ef2.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
@@ -501,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-af6f0e0919.js",
+    {"/assets/console-pages-2e81cb6e24.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-48f79fe2aa.js",
+    {"/assets/console-edac068de4.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
@@ -517,7 +517,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_37), FORM(gzip_37), FORM(brotli_37)},
-    {"/assets/setup-455a372db7.js",
+    {"/assets/setup-8039c1f07c.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_38), FORM(gzip_38), FORM(brotli_38)},
