@@ -13,6 +13,9 @@ COMMENT ON COLUMN assist_settings.automatic IS
   'On what automatic answers are based: canned replies, or closed conversations too. off: there are none.';
 COMMENT ON COLUMN assist_settings.automatic_notice IS 'The last lines of each automatic answer.';
 
+-- step: the requests of automatic answers
+-- locks: chat_sessions, workspaces
+
 CREATE TABLE IF NOT EXISTS assist_answers (
   workspace_id uuid NOT NULL,
   session_id uuid NOT NULL,
@@ -48,7 +51,7 @@ END
 $$;
 
 -- down
--- locks: assist_settings IN ACCESS EXCLUSIVE MODE
+-- locks: chat_sessions, workspaces, assist_settings IN ACCESS EXCLUSIVE MODE
 
 DROP TABLE IF EXISTS assist_answer_hours, assist_answers;
 ALTER TABLE assist_settings DROP COLUMN IF EXISTS automatic_notice, DROP COLUMN IF EXISTS automatic;
