@@ -253,13 +253,13 @@ static const unsigned char brotli_27[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-a4d65ac60b.css"
+#embed "console-e119669e18.css"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-a4d65ac60b.css.gz"
+#embed "console-e119669e18.css.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-a4d65ac60b.css.br"
+#embed "console-e119669e18.css.br"
 };
 static const unsigned char plain_29[] = {
 #embed "icon-192-799c892582.png"
@@ -289,22 +289,22 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-2e81cb6e24.js"
+#embed "console-pages-e2a8a113a8.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-2e81cb6e24.js.gz"
+#embed "console-pages-e2a8a113a8.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-2e81cb6e24.js.br"
+#embed "console-pages-e2a8a113a8.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-edac068de4.js"
+#embed "console-ad6570e3e2.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-edac068de4.js.gz"
+#embed "console-ad6570e3e2.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-edac068de4.js.br"
+#embed "console-ad6570e3e2.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
@@ -477,7 +477,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-a4d65ac60b.css",
+    {"/assets/console-e119669e18.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
@@ -501,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-2e81cb6e24.js",
+    {"/assets/console-pages-e2a8a113a8.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-edac068de4.js",
+    {"/assets/console-ad6570e3e2.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},

@@ -4,7 +4,7 @@
 
 import { el, icon, paths } from '../../shared/dom.js';
 import { Kind } from '../../shared/protocol.js';
-import { language, t } from '../shell/language.js';
+import { chosen, t } from '../shell/language.js';
 import { sentence } from '../shell/rest.js';
 import { controls } from './controls.js';
 import { DraftField } from './field.js';
@@ -64,7 +64,7 @@ class Drafts {
     addEventListener('hashchange', () => this.#changed());
     if (uses.includes('translate')) {
       translatable(log, (text, show) => this.#run(
-        { use: 'translate', language, text },
+        { use: 'translate', language: chosen || navigator.language, text },
         (words) => { show(words); return true; },
       ));
     }
