@@ -150,6 +150,7 @@ beside "socket activation" ./activation.sh
 join
 # Each browser uses a whole core.
 parts_max=4
+beside "languages" ./languages.sh
 beside "queue" ./queue.sh
 beside "single sign-on" ./oidc.sh
 beside "signing in" ./signin.sh
@@ -174,7 +175,6 @@ beside "personal data" ./personal_data.sh
 beside "day" ./day.sh
 beside "assist" ./assist.sh
 beside "automatic answers" ./answers.sh
-beside "languages" ./languages.sh
 beside "visitors" ./visitors.sh
 beside "visitors, list" ./visitor_list.sh
 beside "merge" ./merge.sh
@@ -190,7 +190,7 @@ part "three gateways" ./cluster.sh
 part "durable" ./durable.sh
 if $full; then
   # Each uses one core.
-  beside "shapes" ./shapes.sh
+  beside "shapes" ./shapes.sh --kills 1
   beside "shapes of an owner" ./shapes.sh --owner --kills 0
   beside "shapes, PostgreSQL killed" ./postgres_killed.sh
   beside "versions of PostgreSQL" ./versions.sh
