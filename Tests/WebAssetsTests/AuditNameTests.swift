@@ -15,9 +15,10 @@ struct AuditNameTests {
       .map { try String(contentsOf: $0, encoding: .utf8) }
   }
 
-  /// The actions of a file: those of its SQL statements, of calls of `audit`, and of the objects of
-  /// `SharedItems`, whose statements are `\(object).added` and so on.
-  static func actions(in code: String, objects: [String]) -> [String] {
+  /// The actions of a file: those of its SQL statements, of calls of `audit`, of the objects of
+  /// `SharedItems`, whose statements are `\(object).added` and so on, and of the systems from which
+  /// conversations are imported.
+  static func actions(in code: String, objects: [String], systems: [String]) -> [String] {
     let statements = code.components(separatedBy: "INSERT INTO audit_log").dropFirst()
       .map { $0.components(separatedBy: "\"\"\"")[0] }
     let written = statements.flatMap { statement in
@@ -26,7 +27,11 @@ struct AuditNameTests {
           objects.map { "\($0).\(match.1)" }
         }
     }
-    return written + code.matches(of: /audit\(\s*"([a-z_]+\.[a-z_]+)"/).map { String($0.1) }
+    let imported = code.matches(of: /"\\\(source\.system\.word\)\.([a-z_]+)"/).flatMap { match in
+      systems.map { "\($0).\(match.1)" }
+    }
+    return written + imported
+      + code.matches(of: /audit\(\s*"([a-z_]+\.[a-z_]+)"/).map { String($0.1) }
   }
 
   @Test("each action that the gateway writes to the audit log has a name, and no other has")
@@ -34,7 +39,11 @@ struct AuditNameTests {
     let code = try Self.code()
     let objects = code.flatMap { $0.matches(of: /object: "([a-z_]+)"/).map { String($0.1) } }
     #expect(objects.count >= 2)
-    let written = Set(code.flatMap { Self.actions(in: $0, objects: objects) })
+    let systems = code.flatMap {
+      $0.matches(of: /name: "[^"]+", word: "([a-z_]+)"/).map { String($0.1) }
+    }
+    #expect(systems.count >= 3)
+    let written = Set(code.flatMap { Self.actions(in: $0, objects: objects, systems: systems) })
     let page = Self.sources.appending(path: "WebAssets/console/settings/audit-actions.js")
     let named = try String(contentsOf: page, encoding: .utf8)
       .matches(of: #/(?m)^  '([a-z_]+\.[a-z_]+)':/#).map { String($0.1) }

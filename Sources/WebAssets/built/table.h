@@ -199,49 +199,49 @@ static const unsigned char brotli_21[] = {
 #embed "console-work-th-cd029a4edc.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-settings-ar-62e17e23d4.js"
+#embed "console-settings-ar-d119d5d603.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-settings-ar-62e17e23d4.js.gz"
+#embed "console-settings-ar-d119d5d603.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-settings-ar-62e17e23d4.js.br"
+#embed "console-settings-ar-d119d5d603.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-settings-de-3dc3e6e545.js"
+#embed "console-settings-de-3a75a580a1.js"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-settings-de-3dc3e6e545.js.gz"
+#embed "console-settings-de-3a75a580a1.js.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-settings-de-3dc3e6e545.js.br"
+#embed "console-settings-de-3a75a580a1.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-settings-es-eb56cdf144.js"
+#embed "console-settings-es-617b9a24b0.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-settings-es-eb56cdf144.js.gz"
+#embed "console-settings-es-617b9a24b0.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-settings-es-eb56cdf144.js.br"
+#embed "console-settings-es-617b9a24b0.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-settings-ja-655eb4f1d1.js"
+#embed "console-settings-ja-1d95208db6.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-settings-ja-655eb4f1d1.js.gz"
+#embed "console-settings-ja-1d95208db6.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-settings-ja-655eb4f1d1.js.br"
+#embed "console-settings-ja-1d95208db6.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-settings-th-9b6f891ef2.js"
+#embed "console-settings-th-451763654c.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-settings-th-9b6f891ef2.js.gz"
+#embed "console-settings-th-451763654c.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-settings-th-9b6f891ef2.js.br"
+#embed "console-settings-th-451763654c.js.br"
 };
 static const unsigned char plain_27[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -289,22 +289,22 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-e2a8a113a8.js"
+#embed "console-pages-77a022f7bc.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-e2a8a113a8.js.gz"
+#embed "console-pages-77a022f7bc.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-e2a8a113a8.js.br"
+#embed "console-pages-77a022f7bc.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-ad6570e3e2.js"
+#embed "console-da73de6c5c.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-ad6570e3e2.js.gz"
+#embed "console-da73de6c5c.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-ad6570e3e2.js.br"
+#embed "console-da73de6c5c.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
@@ -319,13 +319,13 @@ static const unsigned char brotli_37[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_38[] = {
-#embed "setup-8039c1f07c.js"
+#embed "setup-44b2e93e10.js"
 };
 static const unsigned char gzip_38[] = {
-#embed "setup-8039c1f07c.js.gz"
+#embed "setup-44b2e93e10.js.gz"
 };
 static const unsigned char brotli_38[] = {
-#embed "setup-8039c1f07c.js.br"
+#embed "setup-44b2e93e10.js.br"
 };
 static const unsigned char plain_39[] = {
 #embed "setup.html"
@@ -453,23 +453,23 @@ static const chirrup_asset assets[] = {
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-settings-ar-62e17e23d4.js",
+    {"/assets/console-settings-ar-d119d5d603.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-settings-de-3dc3e6e545.js",
+    {"/assets/console-settings-de-3a75a580a1.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-settings-es-eb56cdf144.js",
+    {"/assets/console-settings-es-617b9a24b0.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-settings-ja-655eb4f1d1.js",
+    {"/assets/console-settings-ja-1d95208db6.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-settings-th-9b6f891ef2.js",
+    {"/assets/console-settings-th-451763654c.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
@@ -501,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-e2a8a113a8.js",
+    {"/assets/console-pages-77a022f7bc.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-ad6570e3e2.js",
+    {"/assets/console-da73de6c5c.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
@@ -517,7 +517,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_37), FORM(gzip_37), FORM(brotli_37)},
-    {"/assets/setup-8039c1f07c.js",
+    {"/assets/setup-44b2e93e10.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_38), FORM(gzip_38), FORM(brotli_38)},

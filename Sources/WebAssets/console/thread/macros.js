@@ -37,9 +37,12 @@ export async function chooseMacro(sheet, done) {
   choices.append(el('p.meta', { role: 'status' }, t('Loading the macros…')));
   /** @type {Macro[]} */
   let macros = [];
+  const ways = buttons(t('Run'), () => sheet.close());
+  const run = find(ways, '[type=submit]', HTMLButtonElement);
+  if (run) run.disabled = true; // until there is a macro to run
   sheet.open(
     t('Run a macro'),
-    [choices, buttons(t('Run'), () => sheet.close())],
+    [choices, ways],
     () => {
       const picked = find(choices, 'input:checked', HTMLInputElement);
       const macro = macros.find(({ id }) => id === picked?.value);
@@ -66,6 +69,7 @@ export async function chooseMacro(sheet, done) {
     el('input', { type: 'radio', name: 'macro', value: macro.id, required: true }),
   )));
   if (!macros.length) return choices.append(el('p.meta', {}, words));
+  if (run) run.disabled = false;
   const first = choices.querySelector('input');
   if (first) { first.checked = true; first.focus(); }
 }

@@ -49,7 +49,8 @@ export class Sheet {
     );
     this.root.replaceChildren(form);
     this.root.hidden = false;
-    focusOn(form.querySelector('[autofocus]') ?? form.querySelector('input, textarea, button'));
+    focusOn(form.querySelector('[autofocus]')
+      ?? form.querySelector('input, textarea, button:not(:disabled)'));
   }
 
   close() {
