@@ -289,22 +289,22 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-77a022f7bc.js"
+#embed "console-pages-845dabaa70.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-77a022f7bc.js.gz"
+#embed "console-pages-845dabaa70.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-77a022f7bc.js.br"
+#embed "console-pages-845dabaa70.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-da73de6c5c.js"
+#embed "console-23694109b0.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-da73de6c5c.js.gz"
+#embed "console-23694109b0.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-da73de6c5c.js.br"
+#embed "console-23694109b0.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
@@ -319,13 +319,13 @@ static const unsigned char brotli_37[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_38[] = {
-#embed "setup-44b2e93e10.js"
+#embed "setup-f527925ad5.js"
 };
 static const unsigned char gzip_38[] = {
-#embed "setup-44b2e93e10.js.gz"
+#embed "setup-f527925ad5.js.gz"
 };
 static const unsigned char brotli_38[] = {
-#embed "setup-44b2e93e10.js.br"
+#embed "setup-f527925ad5.js.br"
 };
 static const unsigned char plain_39[] = {
 #embed "setup.html"
@@ -501,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-77a022f7bc.js",
+    {"/assets/console-pages-845dabaa70.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-da73de6c5c.js",
+    {"/assets/console-23694109b0.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
@@ -517,7 +517,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_37), FORM(gzip_37), FORM(brotli_37)},
-    {"/assets/setup-44b2e93e10.js",
+    {"/assets/setup-f527925ad5.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_38), FORM(gzip_38), FORM(brotli_38)},

@@ -49,6 +49,9 @@ try {
   console.warn('chirrup', error); // in English rather than not at all
 }
 
+/** @param {string} text */
+const translated = (text) => texts[text] ?? text.replace(/\|.*/, '');
+
 /**
  * A text in the operator's language. `text` is a literal, so that `scripts/web --check` finds it;
  * what stands behind `|` tells texts apart that are equal in English only.
@@ -56,7 +59,7 @@ try {
  * @param {...(string | number | undefined)} values replace `{}`, or `{1}` and `{2}` if there are
  *   several
  */
-export const t = (text, ...values) => (texts[text] ?? text.replace(/\|.*/, '')).replace(
+export const t = (text, ...values) => translated(text).replace(
   /\{(\d?)\}/g,
   (_, at) => isolated(`${values[(Number(at) || 1) - 1] ?? ''}`),
 );
@@ -73,7 +76,7 @@ const isolated = (value) => (direction === 'rtl' ? `\u2068${value}\u2069` : valu
  * @param {string} text as for `t`
  * @param {...(Node | string)} nodes
  */
-export const pieces = (text, ...nodes) => (texts[text] ?? text).split(/\{(\d?)\}/).map(
+export const pieces = (text, ...nodes) => translated(text).split(/\{(\d?)\}/).map(
   (piece, at) => (at % 2 ? nodes[(Number(piece) || 1) - 1] : piece),
 );
 
