@@ -289,22 +289,22 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-845dabaa70.js"
+#embed "console-pages-fb40f810a8.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-845dabaa70.js.gz"
+#embed "console-pages-fb40f810a8.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-845dabaa70.js.br"
+#embed "console-pages-fb40f810a8.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-23694109b0.js"
+#embed "console-4f245e322e.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-23694109b0.js.gz"
+#embed "console-4f245e322e.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-23694109b0.js.br"
+#embed "console-4f245e322e.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
@@ -501,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-845dabaa70.js",
+    {"/assets/console-pages-fb40f810a8.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-23694109b0.js",
+    {"/assets/console-4f245e322e.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},

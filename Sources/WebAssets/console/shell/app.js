@@ -465,6 +465,7 @@ export class App {
 
   async #leave() {
     const { length } = this.outbox.waiting;
+    this.link.stop(); // else it asks why it was closed, before the answer to the log-out
     await api.logout().catch(() => {});
     api.know(false);
     await clear();
