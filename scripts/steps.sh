@@ -125,11 +125,11 @@ sanitized_tests() {
     unit_tests --sanitize="$1" --scratch-path "$2" --skip-build "${@:3}"
 }
 
-# All that --full runs, at once, so that two cores are busy to the end. The index is for editors only, and takes a tenth
-# of the processor time.
+# All that --full runs, at once, so that two cores are busy to the end: 2,000 s of processor time in 1,048 s. Without the
+# index, a tenth less, SwiftPM does not find the tests.
 all_builds() {
-  at_once "swift build --build-tests --disable-index-store --sanitize=address --scratch-path .build-asan $*" \
-    "swift build --build-tests --disable-index-store --sanitize=thread --scratch-path .build-tsan" \
+  at_once "swift build --build-tests --sanitize=address --scratch-path .build-asan $*" \
+    "swift build --build-tests --sanitize=thread --scratch-path .build-tsan" \
     "scripts/release && LoadTests/Costs/build.sh" \
     "Tests/Conformance/autobahn.sh fetch || true"
 }
