@@ -10,71 +10,42 @@ import Testing
 @Suite struct ChatwootImportTests {
   private let source: EmptyDatabase
   private let chatwoot: BlockingConnection
-  private let connection: BlockingConnection
-  private let workspace: Identifier
-  private static let space = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_000A)
+  private let target: ImportTarget
+  private var connection: BlockingConnection { target.connection }
+  private var workspace: Identifier { target.workspace }
 
   init() throws {
     source = try EmptyDatabase(fixture: "chatwoot")
     chatwoot = try BlockingConnection(source.url)
-    connection = try ChatwootImportTests.target()
-    workspace = ChatwootImportTests.space
+    target = try ChatwootImportTests.makeTarget()
   }
 
-  /// A database with the workspace, a member whose address is also in Chatwoot, and a visitor
-  /// whose identifier is.
-  private static func target() throws -> BlockingConnection {
-    let connection = try BlockingConnection(EmptyDatabase().url)
-    try Migrator(connection).up()
-    try connection.execute(
-      script: """
-        INSERT INTO workspaces (id, name) VALUES ('10000000-0000-4000-8000-00000000000a', 'bikes');
-        INSERT INTO operators (id, email, name)
-        VALUES ('30000000-0000-4000-8000-00000000000a', 'omar@bikes.example', 'Omar H.');
-        INSERT INTO visitors (id, workspace_id, external_id, name, created_at, last_seen_at)
-        VALUES ('20000000-0000-4000-8000-00000000000a', '10000000-0000-4000-8000-00000000000a',
-          'customer-20', 'Known', '2024-01-01', '2024-01-01');
-        """)
-    return connection
+  private static func makeTarget() throws -> ImportTarget {
+    try ImportTarget(visitor: "customer-20")
   }
 
   private struct Stopped: Error {}
 
   private func importer(
-    _ target: BlockingConnection? = nil, since: WallTime? = nil, batch: Int = 50,
+    _ other: ImportTarget? = nil, since: WallTime? = nil, batch: Int = 50,
     isRun: Bool = true
   ) throws -> ConversationImport {
     try ConversationImport(
-      StoredData(target ?? connection), workspace: workspace,
+      (other ?? target).storedData, workspace: workspace,
       from: BlockingConnection(source.url), account: 7, since: since, batch: batch, isRun: isRun)
   }
 
   @discardableResult
-  private func run(_ target: BlockingConnection? = nil) throws -> ConversationImport.Summary {
-    var chatwoot = try importer(target)
+  private func run(_ other: ImportTarget? = nil) throws -> ConversationImport.Summary {
+    var chatwoot = try importer(other)
     return try chatwoot.run()
   }
 
-  /// All that an import stores, as text: with ids, numbers and times.
-  private func contents(_ target: BlockingConnection) throws -> [String] {
-    let statements: [StaticString] = [
-      "SELECT to_jsonb(c)::text FROM chats c ORDER BY session_id, seq",
-      "SELECT (to_jsonb(s) - 'updated_at')::text FROM chat_sessions s ORDER BY id",
-      "SELECT (to_jsonb(v))::text FROM visitors v ORDER BY id",
-      "SELECT (to_jsonb(m) - 'updated_at')::text FROM read_marks m ORDER BY session_id, person_id",
-      "SELECT (to_jsonb(t) - 'created_at')::text FROM session_tags t ORDER BY session_id, tag",
-      "SELECT to_jsonb(r)::text FROM csat_responses r ORDER BY session_id",
-      "SELECT (to_jsonb(r) - 'updated_at')::text FROM reply_objects r ORDER BY object_id",
-      "SELECT operator_id::text || role FROM memberships ORDER BY 1",
-    ]
-    return try statements.flatMap { try target.texts($0) }
-  }
-
   @Test func `a dry run counts what a run imports, and changes nothing`() throws {
-    let before = try contents(connection)
+    let before = try target.contents()
     var plan = try importer(isRun: false)
     let planned = try plan.run()
-    #expect(try contents(connection) == before)
+    #expect(try target.contents() == before)
     #expect(try connection.number("SELECT count(*) FROM tags") == 0)
     #expect(try connection.number("SELECT count(*) FROM audit_log") == 0)
     var real = try importer()
@@ -211,9 +182,9 @@ import Testing
 
   @Test func `another run adds only what is new, at the end of each conversation`() throws {
     try run()
-    let before = try contents(connection)
+    let before = try target.contents()
     #expect(try run() == ConversationImport.Summary())
-    #expect(try contents(connection) == before)
+    #expect(try target.contents() == before)
     // A gateway has written to a conversation meanwhile, and an administrator has removed Dana.
     try connection.execute(
       script: """
@@ -246,8 +217,8 @@ import Testing
 
   @Test func `a run that is killed anywhere is continued to the same result`() throws {
     try run()
-    let whole = try contents(connection)
-    let other = try ChatwootImportTests.target()
+    let whole = try target.contents()
+    let other = try ChatwootImportTests.makeTarget()
     // Each run ends one page of messages later than the one before.
     for pages in 1...8 {
       var left = pages
@@ -261,8 +232,8 @@ import Testing
       } catch is Stopped {}
     }
     try run(other)
-    #expect(try contents(other) == whole)
-    #expect(try Migrator(other).verify().filter { !$0.passed } == [])
+    #expect(try other.contents() == whole)
+    #expect(try Migrator(other.connection).verify().filter { !$0.passed } == [])
   }
 
   @Test func `an erased visitor does not come back`() throws {

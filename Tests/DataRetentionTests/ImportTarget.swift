@@ -3,6 +3,7 @@ import Fixtures
 import Migrator
 import Postgres
 import Primitives
+import Testing
 
 /// A database into which another system's export is imported, with a member whose address and a
 /// visitor whose identity the export has too.
@@ -11,7 +12,8 @@ struct ImportTarget {
   let workspace = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_000A)
   var storedData: StoredData { StoredData(connection) }
 
-  init() throws {
+  /// - Parameter visitor: the identity of the visitor.
+  init(visitor: String = "customer-5") throws {
     connection = try BlockingConnection(EmptyDatabase().url)
     try Migrator(connection).up()
     try connection.execute(
@@ -21,7 +23,7 @@ struct ImportTarget {
         VALUES ('30000000-0000-4000-8000-00000000000a', 'omar@bikes.example', 'Omar H.');
         INSERT INTO visitors (id, workspace_id, external_id, name, created_at, last_seen_at)
         VALUES ('20000000-0000-4000-8000-00000000000a', '10000000-0000-4000-8000-00000000000a',
-          'customer-5', 'Known', '2024-01-01', '2024-01-01');
+          '\(visitor)', 'Known', '2024-01-01', '2024-01-01');
         """)
   }
 
@@ -40,6 +42,28 @@ struct ImportTarget {
       "SELECT team_id::text || operator_id FROM chat_team_members ORDER BY 1",
     ]
     return try statements.flatMap { try connection.texts($0) }
+  }
+
+  /// A dry run changes nothing and counts what a run imports; another run adds nothing, and the
+  /// data pass every check.
+  ///
+  /// - Parameter importer: makes a run, or a dry run.
+  func expectImportedOnce(
+    _ importer: (_ isRun: Bool) throws -> ConversationImport
+  ) throws -> ConversationImport.Summary {
+    let before = try contents()
+    var plan = try importer(false)
+    let planned = try plan.run()
+    #expect(try contents() == before)
+    var real = try importer(true)
+    #expect(try real.run() == planned)
+    #expect(real.findings == plan.findings)
+    let after = try contents()
+    var again = try importer(true)
+    #expect(try again.run() == ConversationImport.Summary())
+    #expect(try contents() == after)
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+    return planned
   }
 
   /// The log of a conversation: number, role, kind, name, who wrote it, time and text.
