@@ -259,3 +259,17 @@ let package = Package(
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c2x
 )
+
+// The build with the thread sanitizer (scripts/test) has the tests of targets that start threads.
+if Context.environment["CHIRRUP_THREADS"] != nil {
+  let threaded = [
+    "Assist", "Automation", "EmbeddedPostgres", "Gateway", "HTTPClient", "Kernel", "OpenID",
+    "Postgres", "Primitives", "REST", "WebPush", "Webhooks",
+  ].map { "\($0)Tests" }
+  package.products = []
+  package.targets.removeAll { target in
+    target.type == .test
+      ? !threaded.contains(target.name)
+      : ["chirrup", "chirrup-load", "chirrup-bench", "chirrup-simulate"].contains(target.name)
+  }
+}

@@ -1,14 +1,25 @@
 #!/usr/bin/env bash
 # The end-to-end tests: private gateways with their own data, third-party clients, crashes, load, browsers.
-# `scripts/release` comes first. With --full the load lasts a minute, and more is broken for longer.
+# `scripts/release` comes first. With --full the load lasts a minute, and more is broken for longer; with --shapes all
+# shapes of databases move in and are killed, with --versions they do so on all versions of PostgreSQL.
 # One part alone: its script, for example Tests/EndToEnd/crash_gateway.sh
 #
 # Parts that mostly wait run beside each other. Failures are printed again at the end.
 set -uo pipefail
 cd "$(dirname "$0")"
 
-full=false
-[ "${1-}" != --full ] || full=true
+full=false shapes=false versions=false
+for option; do
+  case $option in
+  --full) full=true ;;
+  --shapes) shapes=true ;;
+  --versions) versions=true ;;
+  *)
+    echo "usage: Tests/EndToEnd/run.sh [--full] [--shapes] [--versions]"
+    exit 2
+    ;;
+  esac
+done
 failed=()
 beside=()
 outputs=$(mktemp -d /tmp/chirrup-parts.XXXXXX)
@@ -188,16 +199,16 @@ part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh
 part "three gateways" ./cluster.sh
 part "durable" ./durable.sh
-if $full; then
-  # Each uses one core.
+# Each uses one core.
+if $shapes; then
   beside "shapes" ./shapes.sh --kills 1
   beside "shapes of an owner" ./shapes.sh --owner --kills 0
   beside "shapes, PostgreSQL killed" ./postgres_killed.sh
-  beside "versions of PostgreSQL" ./versions.sh
-  join
 else
-  part "shapes" ./shapes.sh --kills 1 --shape plain --shape guide_half --shape supabase --shape line_plain
+  beside "shapes" ./shapes.sh --kills 1 --shape plain --shape guide_half --shape supabase --shape line_plain
 fi
+if $versions; then beside "versions of PostgreSQL" ./versions.sh; fi
+join
 if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi
 
 if [ ${#failed[@]} -gt 0 ]; then
