@@ -40,8 +40,8 @@ prepare() {
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
     strace valgrind binutils mmdebstrap buildah testssl.sh sslscan nginx-light haproxy faketime dpkg-dev \
     debhelper help2man lintian
-  resolve_swift_packages && install_python_packages && install_chromium && install_firefox && install_node &&
-    install_mariadb && unpack_glewlwyd && unpack_promtool
+  resolve_swift_packages && install_python_packages && install_chromium && install_firefox && install_webkit &&
+    install_node && install_mariadb && unpack_glewlwyd && unpack_promtool
 }
 
 # An identity provider for Tests/EndToEnd/oidc.sh. It is unpacked and not installed: its installation would create a
@@ -83,6 +83,11 @@ install_chromium() {
 # Debian's package. Where there is none, Tests/EndToEnd/firefox.sh uses an installed Firefox or is skipped.
 install_firefox() {
   ! apt-cache show firefox-esr >/dev/null 2>&1 || install_packages firefox-esr
+}
+
+# WebKitGTK with its WebDriver, for Tests/EndToEnd/webkit.sh, which is skipped where there is none.
+install_webkit() {
+  ! apt-cache show webkit2gtk-driver >/dev/null 2>&1 || install_packages webkit2gtk-driver xvfb
 }
 
 # For Tests/EndToEnd/import_live_helper_chat.sh: the programs without a service. Other systems than Debian name their

@@ -369,12 +369,12 @@ class AdminRun(PagesRun):
                     expect(page.locator(".tiles")).to_be_visible()
                 elif width != 800 and name != "settings/webhooks":
                     continue  # pages_test.py has looked at these from left to right
-                found += self.serious(page)
+                found += self.axe_findings(page)
                 if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                     found.append(f"{name} is wider than the screen")
                 self.shot(page, f"admin-{name.replace('/', '-')}-{scheme}-{width}-{direction}")
             self.promise("\n      ".join(
-                [f"axe finds nothing serious, {scheme}, {width} px, {direction}", *found]), not found)
+                [f"axe finds nothing, {scheme}, {width} px, {direction}", *found]), not found)
 
 
 if __name__ == "__main__":

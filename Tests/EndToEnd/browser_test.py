@@ -1,7 +1,7 @@
 """A visitor and an operator talk through the gateway, in real browsers.
 
 Started by browser.sh; needs a gateway with --demo. Every promise is printed with its verdict, the first one that
-is broken ends the run. A message on the page's console, a violated content security policy and a serious finding
+is broken ends the run. A message on the page's console, a violated content security policy and a finding
 of axe are broken promises too.
 """
 
@@ -150,19 +150,18 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=folder / f"{name}.png", animations="disabled")
 
-    def serious(self, page: Page) -> list[str]:
+    def axe_findings(self, page: Page) -> list[str]:
         for pause in (500, 2_000, 0):
             found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-            found = [it for it in found if it["impact"] in ("serious", "critical")]
             if not found or not pause:
                 break
             page.wait_for_timeout(pause)  # What is fading in has less contrast.
-        return [f"{page.url}: {it['id']}: {it['nodes'][0]['html'][:160]}" for it in found]
+        return [f"{page.url}: {it['impact']} {it['id']}: {it['nodes'][0]['html'][:160]}" for it in found]
 
     def accessible(self, page: Page, what: str) -> None:
-        serious = self.serious(page)
+        found = self.axe_findings(page)
         self.promise(
-            "\n      ".join([f"axe finds nothing serious in {what}", *serious]), not serious
+            "\n      ".join([f"axe finds nothing in {what}", *found]), not found
         )
 
     # The steps, in order. Each one continues with the pages as the previous one left them.

@@ -139,7 +139,7 @@ class BulkRun(WidgetRun):
     def macros(self) -> None:
         page = self.mika.page
         page.goto(f"{self.options.base_url}/console#/settings/macros/new")
-        editor = page.locator("aside.editor")
+        editor = page.locator(".stage.editor")
         editor.get_by_label("Name").fill("Solved")
         editor.get_by_label("Shared").check(force=True)
         add = editor.get_by_role("button", name="Add an action")

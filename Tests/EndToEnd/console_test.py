@@ -1,7 +1,7 @@
 """Two operators and a visitor in the console, with hundreds of older conversations.
 
 Started by console.sh, which creates the second operator and the conversations. Every promise is printed with its
-verdict; a message on the page's console, a violated policy and a serious finding of axe are broken promises too.
+verdict; a message on the page's console, a violated policy and a finding of axe are broken promises too.
 """
 
 import argparse

@@ -12,6 +12,6 @@ fi
 new_folder
 start_gateway
 check "the widget in Firefox" \
-  "$python" "$folder/firefox_test.py" --base-url "$url" --firefox "$firefox" --profile "$work/firefox" \
+  "$python" "$folder/firefox_test.py" --base-url "$url" --program "$firefox" --profile "$work/firefox" \
   --operator-token "$(token operator)" ${SHOTS:+--shots "$SHOTS"}
 check "the gateway then stops with status 0" stop_gateway

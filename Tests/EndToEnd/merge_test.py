@@ -86,7 +86,7 @@ class MergeRun(WidgetRun):
         expect(self.dialog).to_have_count(0)
         expect(self.panel.locator(".past")).to_contain_text("from the phone")
         expect(self.panel.locator(".mail")).to_have_text("ada@example.com")
-        expect(self.panel.locator(".person b")).to_have_text("Ada")
+        expect(self.panel.locator(".person h2")).to_have_text("Ada")
         self.pictures(self.desk.page, "merge-done")
         self.promise("after the confirmation one visitor has both conversations and the chosen name",
                      {self.owner(session) for session in self.sessions} == {self.ids[1]})

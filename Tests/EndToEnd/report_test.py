@@ -1,5 +1,5 @@
 """The report of a load, as a reader has it: the JSON's figures agree with each other, and the pages are shown by a
-browser in light and dark, at a desk and on a phone, without a serious finding of axe, a request or a complaint.
+browser in light and dark, at a desk and on a phone, without a finding of axe, a request or a complaint.
 
 Started by report.sh.
 """
@@ -60,8 +60,8 @@ def look_at_page(page: Page, path: Path, shots: Path | None) -> None:
         if shots:
             page.screenshot(path=shots / f"{path.stem}-{scheme}-{width}.png", full_page=True)
         found = Axe().run(page).response["violations"]
-        serious = [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found]
-        check(f"{name}: axe finds nothing {serious or ''}", not serious)
+        found = [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found]
+        check(f"{name}: axe finds nothing {found or ''}", not found)
         check(
             f"{name}: nothing is wider than the window",
             page.evaluate("document.documentElement.scrollWidth <= innerWidth"),

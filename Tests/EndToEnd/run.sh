@@ -173,6 +173,7 @@ beside "widget" ./widget.sh
 beside "widget, hosts" ./widget_host.sh
 beside "widget, conversation" ./widget_talk.sh
 beside "firefox" ./firefox.sh
+beside "webkit" ./webkit.sh
 beside "console" ./console.sh
 beside "list" ./list.sh
 beside "answering" ./answering.sh
@@ -180,6 +181,7 @@ beside "hijack" ./hijack.sh
 beside "connections" ./connections.sh
 beside "reference" ./reference.sh
 beside "setup" ./setup.sh
+beside "demo" ./demo.sh
 beside "teams" ./teams.sh
 beside "bulk" ./bulk.sh
 beside "personal data" ./personal_data.sh

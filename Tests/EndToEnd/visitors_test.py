@@ -10,7 +10,7 @@ import sys
 import time
 
 from browser_test import Console, Widget, foreign_server
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from widget_test import WidgetRun, main
 from widget_texts import EN
 
@@ -24,7 +24,7 @@ VISIT = "/api/v1/widget/visit"
 class VisitorsRun(WidgetRun):
     def run(self) -> None:
         self.begin()
-        self.parts(("quiet", "seen", "started", "spoken"))
+        self.parts(("quiet", "seen", "started", "spoken", "conditioned"))
 
     def begin(self) -> None:
         first = self.page(self.context())
@@ -282,6 +282,47 @@ class VisitorsRun(WidgetRun):
         self.shots(desk.page, "visitors-settings")
         self.promise("the console lists the rules with their counts")
         desk.page.close()
+
+    def teaser(self, path: str, context=None) -> Locator:
+        """The message beside the launcher on a page that is opened now."""
+        widget, _ = self.host(context, path=path)
+        return widget.page.locator("chirrup-chat .teaser")
+
+    def conditioned(self) -> None:
+        """Rules by hours, by operators, and for visitors who return."""
+        self.watch_visitors(True)
+        self.rule("Open", "We are open.", path="/open", when_open=True)
+        self.rule("Staffed", "Somebody is here.", path="/staffed", when_available=True)
+        self.rule("First", "Nice to meet you.", path="/first", audience="new")
+        self.rule("Again", "Welcome back.", path="/again", audience="returning")
+        self.set(self.first, lambda it: not it["hours"]["is_open"], hours={"always": False, "days": []})
+        time.sleep(5)  # WatchedVisitors.placeSeconds
+        shopper = self.context()
+        silent = [self.teaser("/open"), self.teaser("/staffed"), self.teaser("/again", shopper)]
+        silent[0].page.wait_for_timeout(2_500)
+        for teaser in silent:
+            expect(teaser).to_be_hidden()
+        self.promise("outside hours, without an operator and on a first visit these rules are silent")
+        self.set(self.first, lambda it: it["hours"]["is_open"], hours={"always": True})
+        desk = self.console()
+        time.sleep(5)
+        expect(self.teaser("/open")).to_contain_text("We are open.")
+        expect(self.teaser("/staffed")).to_contain_text("Somebody is here.")
+        expect(self.teaser("/first")).to_contain_text("Nice to meet you.")
+        self.promise("within hours, with an operator and on a first visit they speak")
+        desk.page.close()
+        silent[2].page.evaluate("""(key) => {
+          const visit = JSON.parse(localStorage[key]);
+          localStorage[key] = JSON.stringify({ ...visit, last: Date.now() - 3_600_000 });
+        }""", f"chirrup:{self.key}:visit")
+        silent[2].page.reload()
+        expect(silent[2]).to_contain_text("Welcome back.")
+        silent[2].page.evaluate(GO, ["/first", "First"])
+        silent[2].page.wait_for_timeout(2_500)
+        expect(silent[2]).not_to_contain_text("Nice to meet you.")
+        self.promise("an hour later the browser is a returning one")
+        for teaser in silent:
+            teaser.page.close()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The widget besides the conversation: languages, forms, cards, menu, JavaScript API.
 
 Started by widget.sh. Every promise is printed with its verdict; a message on the page's console, a violated
-policy and a serious finding of axe are broken promises too.
+policy and a finding of axe are broken promises too.
 """
 
 import argparse

@@ -118,13 +118,13 @@ static const unsigned char brotli_12[] = {
 #embed "widget-forms-62c3251efd.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-f2b3071a3a.js"
+#embed "widget-app-d687b61bd4.js"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-f2b3071a3a.js.gz"
+#embed "widget-app-d687b61bd4.js.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-f2b3071a3a.js.br"
+#embed "widget-app-d687b61bd4.js.br"
 };
 static const unsigned char plain_14[] = {
 #embed "widget-watch-7c9d7031cd.js"
@@ -253,13 +253,13 @@ static const unsigned char brotli_27[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-e119669e18.css"
+#embed "console-71887223e9.css"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-e119669e18.css.gz"
+#embed "console-71887223e9.css.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-e119669e18.css.br"
+#embed "console-71887223e9.css.br"
 };
 static const unsigned char plain_29[] = {
 #embed "icon-192-799c892582.png"
@@ -289,22 +289,22 @@ static const unsigned char brotli_33[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-fb40f810a8.js"
+#embed "console-pages-4eeafd294d.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-fb40f810a8.js.gz"
+#embed "console-pages-4eeafd294d.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-fb40f810a8.js.br"
+#embed "console-pages-4eeafd294d.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-4f245e322e.js"
+#embed "console-c6d6ca788d.js"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-4f245e322e.js.gz"
+#embed "console-c6d6ca788d.js.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-4f245e322e.js.br"
+#embed "console-c6d6ca788d.js.br"
 };
 static const unsigned char plain_36[] = {
 #embed "console.html"
@@ -319,13 +319,13 @@ static const unsigned char brotli_37[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_38[] = {
-#embed "setup-f527925ad5.js"
+#embed "setup-4db765fcc1.js"
 };
 static const unsigned char gzip_38[] = {
-#embed "setup-f527925ad5.js.gz"
+#embed "setup-4db765fcc1.js.gz"
 };
 static const unsigned char brotli_38[] = {
-#embed "setup-f527925ad5.js.br"
+#embed "setup-4db765fcc1.js.br"
 };
 static const unsigned char plain_39[] = {
 #embed "setup.html"
@@ -417,7 +417,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-f2b3071a3a.js",
+    {"/assets/widget-app-d687b61bd4.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
@@ -477,7 +477,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-e119669e18.css",
+    {"/assets/console-71887223e9.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
@@ -501,11 +501,11 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-fb40f810a8.js",
+    {"/assets/console-pages-4eeafd294d.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-4f245e322e.js",
+    {"/assets/console-c6d6ca788d.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
@@ -517,7 +517,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_37), FORM(gzip_37), FORM(brotli_37)},
-    {"/assets/setup-f527925ad5.js",
+    {"/assets/setup-4db765fcc1.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_38), FORM(gzip_38), FORM(brotli_38)},

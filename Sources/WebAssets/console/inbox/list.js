@@ -3,6 +3,7 @@
 import { el, icon, reconcile } from '../../shared/dom.js';
 import { focusOn, replacing, targetOf } from '../shell/element.js';
 import { locale, t } from '../shell/language.js';
+import { whenNarrow } from '../shell/narrow.js';
 import { VIEWS } from './inbox.js';
 import { BulkBar } from './bulk-bar.js';
 import { timeLeft } from './due.js';
@@ -85,10 +86,7 @@ export class List {
     this.#box.append(this.#pinned, this.#none);
     /** @type {Rows<Model>} */
     this.#rows = new Rows(this.#box, (model, node) => this.#drawOne(model, node));
-    const phone = matchMedia('(max-width: 719px)');
-    const fit = () => { this.#rows.size.row = phone.matches ? 68 : 60; on.changed(); };
-    phone.addEventListener('change', fit);
-    fit();
+    whenNarrow(719, (isPhone) => { this.#rows.size.row = isPhone ? 68 : 60; on.changed(); });
     new ResizeObserver(() => this.#draw()).observe(this.#box);
     this.views = new Views({ open: (view) => this.#open(view), changed: on.changed });
     this.filter = new FilterBar({ narrow: (filter) => this.#narrow(filter), views: this.views });
@@ -116,6 +114,8 @@ export class List {
       this.#box,
       foot,
     );
+    // alone in the window, or beside a conversation
+    whenNarrow(899, (isAlone) => this.root.setAttribute('role', isAlone ? 'main' : 'region'));
   }
 
   render() {

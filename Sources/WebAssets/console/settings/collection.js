@@ -9,7 +9,7 @@ import { isAbsent, sentence } from '../shell/rest.js';
 import { find, focusOn } from '../shell/element.js';
 import { confirmed } from './fields.js';
 import { Form, saveBar } from './form.js';
-import { isAdmin, pane } from './pane.js';
+import { editorPlace, headingLevel, isAdmin, pane } from './pane.js';
 
 const NEW = 'new';
 const FILTERED_FROM = 8; // longer lists get a field to filter them
@@ -128,7 +128,7 @@ class Collection {
       hidden: true,
       input: () => { this.draw(); },
     });
-    this.aside = el('aside.stage.editor', { 'aria-label': on.one, hidden: true });
+    this.aside = editorPlace(on.one);
     this.#make = this.#mayWrite && el(
       'a.button.primary',
       { href: `${this.#base}/${NEW}` },
@@ -293,8 +293,8 @@ class Collection {
         : on.locked ?? t('View only. Administrators and owners can change this.'),
     });
     const editor = { root: el('div.editor-place'), form, item };
-    const heading = el('h2', { tabindex: -1, dir: 'auto' }, isNew ? on.make
-        : on.heading(item));
+    const heading = el('h2', { tabindex: -1, dir: 'auto', 'aria-level': headingLevel() },
+      isNew ? on.make : on.heading(item));
     const { bar, submit } = this.#bar(editor, isNew);
     form.onChange(() => { this.#context.changed(); on.typed?.(form); });
     editor.root.replaceChildren(el(

@@ -7,7 +7,7 @@ import { sentence } from '../shell/rest.js';
 import { generatedName } from '../visitor/visitor-name.js';
 import { traced } from './connection-trace.js';
 import { confirmed } from './fields.js';
-import { pane } from './pane.js';
+import { editorPlace, headingLevel, pane } from './pane.js';
 import { moment } from './times.js';
 
 const PAGE = 50; // connections of one request
@@ -121,7 +121,7 @@ class Connections {
   /** @param {import('./pane.js').SettingsContext} context */
   constructor(context) {
     this.#context = context;
-    this.aside = el('aside.stage.editor', { 'aria-label': t('Connection'), hidden: true });
+    this.aside = editorPlace(t('Connection'));
     this.#more.onclick = () => this.#attempt(() => this.#append());
     const reload = el('button.button.quiet', { type: 'button', click: () => this.#reload() },
       icon('reload', 'small'), t('Refresh'));
@@ -233,7 +233,7 @@ class Connections {
     this.aside.replaceChildren(el('div.editor-place', {},
       el('header.pane-head', {},
         el('a.icon-button.up', { href: BASE, 'aria-label': t('Back') }, icon('back')),
-        el('div.pane-title', {}, el('h2', { dir: 'auto' }, name)),
+        el('div.pane-title', {}, el('h2', { dir: 'auto', 'aria-level': headingLevel() }, name)),
         el('a.icon-button', { href: BASE, 'aria-label': t('Close|panel') }, icon('x'))),
       el('div.settings', {}, facts(row),
         !row.ended_at && el('div.field', {},

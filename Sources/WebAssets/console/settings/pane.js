@@ -2,6 +2,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { t } from '../shell/language.js';
+import { whenNarrow } from '../shell/narrow.js';
 
 /**
  * `level` is how deep the page is: 0 the menu, 1 a page, 2 an editor. Narrow screens show one
@@ -38,6 +39,26 @@ export function pane({ title, lead, actions = [], body, bar, submit }) {
   const form = el('form.pane-form', { novalidate: true, submit }, ...inside);
   return el('main.pane', { 'aria-label': title }, form);
 }
+
+/** Up to this width an editor stands in the page's place, as in editor.css. */
+const ALONE = 1099;
+
+/**
+ * The place of an editor beside a page. Where it stands alone, it is the main part for a screen
+ * reader, and its heading the page's.
+ * @param {string} label
+ */
+export function editorPlace(label) {
+  const place = el('section.stage.editor', { 'aria-label': label, hidden: true });
+  whenNarrow(ALONE, (isAlone) => {
+    place.setAttribute('role', isAlone ? 'main' : 'complementary');
+    place.querySelector('h2')?.setAttribute('aria-level', String(headingLevel()));
+  });
+  return place;
+}
+
+/** The level of an editor's heading. */
+export const headingLevel = () => (innerWidth > ALONE ? 2 : 1);
 
 /** @param {SettingsContext} context */
 export const isAdmin = (context) => context.session().operator.role !== 'agent';

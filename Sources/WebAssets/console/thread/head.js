@@ -4,6 +4,7 @@
 import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { t } from '../shell/language.js';
+import { whenNarrow } from '../shell/narrow.js';
 import { MoreMenu } from './more-menu.js';
 import { Title } from './title.js';
 
@@ -31,6 +32,7 @@ export class Head {
    */
   constructor(on) {
     this.name = el('h2.truncate', { dir: 'auto' });
+    whenNarrow(899, (isAlone) => this.name.setAttribute('aria-level', isAlone ? '1' : '2'));
     this.place = el('p.meta.truncate', { dir: 'auto' });
     this.title = new Title(on.retitle);
     this.chip = el('span.chip');

@@ -144,7 +144,7 @@ export class VisitorPanel {
         'div.person',
         {},
         face(faceOf(row), '.avatar-lg'),
-        el('b.truncate', { dir: 'auto', title: nameOf(row) }, nameOf(row)),
+        el('h2.truncate', { dir: 'auto', title: nameOf(row) }, nameOf(row)),
         trust,
         el(
           'button.icon-button.shut',
