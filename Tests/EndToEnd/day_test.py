@@ -85,7 +85,8 @@ class DayRun(DayViews):
             "<meta name=viewport content='width=device-width'><title>Tidewater Cycles</title>"
             "<link rel=icon href=data:,>"
             "<style>body { margin: 40px; font: 16px/1.6 sans-serif; background: #f4f1ea; color: #222 }</style>"
-            "<h1>Brakes that stop a loaded cargo bike</h1><p><a href='#parts'>Parts</a> <a href='#about'>About</a></p>"
+            "<main><h1>Brakes that stop a loaded cargo bike</h1>"
+            "<p><a href='#parts'>Parts</a> <a href='#about'>About</a></p></main>"
             f"{snippet}", POLICY)
         return f"http://127.0.0.1:{server.server_port}"
 
