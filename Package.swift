@@ -87,6 +87,9 @@ let package = Package(
       "Directory",
       ["CCommonPasswords", "SharedSQL", "Postgres", "OpenSSL", "JSON", "Primitives"]),
     layer(
+      "Attachments",
+      ["Directory", "Postgres", "OpenSSL", "Kernel", "JSON", "Primitives"]),
+    layer(
       "DataRetention",
       [
         "Migrator", "Directory", "SharedSQL", "Postgres", "OpenSSL", "Chat", "JSON", "Primitives",
@@ -117,8 +120,8 @@ let package = Package(
     layer(
       "REST",
       [
-        "Conversations", "OpenID", "Assist", "WebPush", "Webhooks", "Automation", "Directory",
-        "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
+        "Conversations", "OpenID", "Assist", "WebPush", "Webhooks", "Automation", "Attachments",
+        "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
     layer(
       "Settings",
@@ -128,8 +131,8 @@ let package = Package(
       [
         "Engine", "Wire", "Chat", "JSON", "Compression", "Primitives", "Kernel", "OpenSSL",
         "Postgres", "SharedSQL", "Journal",
-        "WebPush", "Webhooks", "Directory", "Automation", "Conversations", "REST", "Tokens",
-        "Settings", "WebAssets",
+        "WebPush", "Webhooks", "Directory", "Attachments", "Automation", "Conversations", "REST",
+        "Tokens", "Settings", "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(

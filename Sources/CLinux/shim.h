@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -50,6 +51,7 @@ static inline char **chirrup_environment(void) { return environ; }
 static inline int chirrup_close_on_exec(unsigned int first) { return close_range(first, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */); }
 // fcntl and open have a variable number of arguments, which Swift cannot call.
 static inline int chirrup_open_to_read(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
+static inline int chirrup_open_file(const char *path, int flags) { return open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600); }
 static inline int chirrup_is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
 static inline int chirrup_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 3); }
 static inline int chirrup_set_flags(int descriptor) {

@@ -18,9 +18,10 @@ public enum Role: UInt8, Sendable, Named {
 }
 
 /// The type of an entry, as stored in `chats.kind`. Only operators see a note. An event is a line
-/// of the log without an author (“Mika joined”).
+/// of the log without an author (“Mika joined”). A file is a message with attachments, which only
+/// the gateway makes.
 public enum EntryKind: UInt8, Sendable, Named {
-  case text, note, card, event, buttons, carousel
+  case text, note, card, event, buttons, carousel, file
 
   public var text: StaticString {
     switch self {
@@ -30,6 +31,7 @@ public enum EntryKind: UInt8, Sendable, Named {
     case .event: "event"
     case .buttons: "buttons"
     case .carousel: "carousel"
+    case .file: "file"
     }
   }
 }

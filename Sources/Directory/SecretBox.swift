@@ -67,6 +67,19 @@ public struct SecretBox: Sendable {
     return HMACSHA256.code(for: text, key: own)
   }
 
+  /// A signature by which this gateway, and others with the same keys, recognise what they wrote.
+  public func signature(of text: [UInt8]) -> [UInt8] { SecretBox.signature(of: text, keys[0]) }
+
+  public func isSignature(_ signature: [UInt8], of text: [UInt8]) -> Bool {
+    // All keys in any case, each in constant time.
+    keys.filter { constantTimeEquals(SecretBox.signature(of: text, $0), signature) }.isEmpty == false
+  }
+
+  private static func signature(of text: [UInt8], _ key: Key) -> [UInt8] {
+    let own = HMACSHA256.code(for: Array("signature".utf8), key: key.bytes)
+    return HMACSHA256.code(for: text, key: own)
+  }
+
   /// - Parameter place: where the secret is stored, such as `webhook:` and an id. It opens only
   ///   with the same place (authenticated data of the cipher).
   public func seal(_ secret: [UInt8], place: String) -> Sealed {

@@ -71,6 +71,12 @@ public enum VisitorData {
               kind: "c.kind", payload: "c.payload - 'comment'", content: "c.content"))
           FROM closed WHERE c.workspace_id = $1::uuid AND c.session_id = closed.id
             AND c.kind = 'event' AND c.payload ? 'comment'
+        ), files AS (
+          -- Their bytes go by upkeep, within minutes.
+          UPDATE attachments a SET state = 'removed', removed_at = now(), name = '[erased]',
+            alt = NULL
+          FROM closed WHERE a.workspace_id = $1::uuid AND a.session_id = closed.id
+            AND a.state <> 'removed'
         )
         SELECT count(*) FROM erased
         """, [.uuid(workspace), .uuid(session)])
@@ -186,6 +192,14 @@ public enum VisitorData {
               AND c.kind <> 'note'),
           '[]')) ORDER BY s.created_at, s.id)
         FROM chat_sessions s WHERE s.workspace_id = $1::uuid AND s.user_id = v.id), '[]'),
+      'attachments', coalesce((
+        SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object('id', a.id, 'session', a.session_id,
+          'message', a.message_id, 'by_visitor', a.is_of_visitor, 'name', a.name, 'type', a.type,
+          'bytes', a.bytes, 'alt', a.alt, 'at', a.created_at)) ORDER BY a.created_at, a.id)
+        FROM attachments a JOIN chat_sessions s
+          ON s.id = a.session_id AND s.workspace_id = a.workspace_id
+        WHERE a.workspace_id = $1::uuid AND s.user_id = v.id AND a.state IN ('stored', 'bound')),
+        '[]'),
       'follows', coalesce((
         SELECT jsonb_agg(jsonb_build_object('channel', f.channel, 'event', f.event,
           'at', f.created_at) ORDER BY f.created_at)

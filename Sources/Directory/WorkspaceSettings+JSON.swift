@@ -16,6 +16,7 @@ extension WorkspaceSettings {
     case .security: security.value
     case .routing: routing.value
     case .watching: watching.value
+    case .attachments: attachments.value
     }
   }
 }
@@ -104,6 +105,15 @@ extension WorkspaceSettings.Queue {
 
 extension WorkspaceSettings.Retention {
   var value: JSONValue { .object(["deleted_days": .int(deletedDays)]) }
+}
+
+extension WorkspaceSettings.Attachments {
+  var value: JSONValue {
+    .object([
+      "enabled": .bool(isEnabled), "bytes_max": .int(bytesMax),
+      "types": .array(types.map { .string($0) }), "total_bytes": .int(totalBytes),
+    ])
+  }
 }
 
 extension WorkspaceSettings.Rating {

@@ -25,6 +25,7 @@ extension WorkspaceSettings {
     case .security: security = Security(&reader)
     case .routing: routing = Routing(&reader)
     case .watching: watching = Watching(&reader)
+    case .attachments: attachments = Attachments(&reader)
     }
     return reader.fault
   }
@@ -175,6 +176,22 @@ extension WorkspaceSettings.Security {
 extension WorkspaceSettings.Watching {
   init(_ reader: inout SettingReader) {
     isEnabled = reader.bool("enabled", isEnabled)
+  }
+}
+
+extension WorkspaceSettings.Attachments {
+  init(_ reader: inout SettingReader) {
+    isEnabled = reader.bool("enabled", isEnabled)
+    bytesMax = reader.int("bytes_max", bytesMax, in: 1_024...SettingLimits.attachmentBytes)
+    let found: [String]? = reader.list("types", max: Self.kinds.count) { value, place in
+      guard let name = value.string, Self.kinds.contains(name) else {
+        return (nil, "“\(place)” must be one of \(Self.kinds.joined(separator: ", ")).")
+      }
+      return (name, nil)
+    }
+    if let found { types = Self.kinds.filter(found.contains) }
+    totalBytes = reader.int(
+      "total_bytes", totalBytes, in: 0...SettingLimits.attachmentTotalBytes)
   }
 }
 

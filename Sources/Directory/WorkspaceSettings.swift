@@ -17,6 +17,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
   public var security = Security()
   public var routing = Routing()
   public var watching = Watching()
+  public var attachments = Attachments()
 
   public init() {}
 
@@ -25,7 +26,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
     case greetingMessage = "greeting_message"
     case awayMessage = "away_message"
     case prechat, offline, queue, rating, retention, security, routing,
-      watching
+      watching, attachments
   }
 
   /// The appearance of the widget.
@@ -162,6 +163,19 @@ public struct WorkspaceSettings: Sendable, Equatable {
     public var isEnabled = false
   }
 
+  /// Files that visitors and operators send.
+  public struct Attachments: Sendable, Equatable {
+    public var isEnabled = true
+    /// Of one file.
+    public var bytesMax = 20 * 1_048_576
+    /// The kinds of files, of `kinds`.
+    public var types = Attachments.kinds
+    /// Of all files of the workspace.
+    public var totalBytes = 5 * 1_073_741_824
+
+    public static let kinds = ["images", "pdf", "text", "office", "audio", "video", "archives"]
+  }
+
   public struct Rating: Sendable, Equatable {
     public var isEnabled = true
     /// Nil: the widget's default question.
@@ -186,6 +200,10 @@ public enum SettingLimits {
   /// Of a target: 30 days of business hours.
   public static let targetMinutes = 43_200
   public static let pathBytes = 200
+  /// Bytes of one attachment: 100 MiB.
+  public static let attachmentBytes = 104_857_600
+  /// Bytes of all attachments of a workspace: 1 PiB.
+  public static let attachmentTotalBytes = 1_125_899_906_842_624
   /// Bytes of one stored setting; a longer one counts as missing.
   public static let valueBytes = 65_536
 }

@@ -1,3 +1,4 @@
+import Attachments
 import Conversations
 import Directory
 import Kernel
@@ -36,6 +37,7 @@ final class GatewayContext: Sendable {
   let deliveries: DeliveryWorker
   let push: PushWorker
   let readers: ExpensiveReaders
+  let attachments: AttachmentFiles
   let reloads: ReloadRequests
   let logger: Logger
   /// Nil if no service manager waits for messages.
@@ -84,6 +86,8 @@ final class GatewayContext: Sendable {
     connections = PeerConnections(local: services, peers: peers)
     apiOptions.connections = connections
     apiOptions.reloader = reloads
+    attachments = AttachmentFiles(folder: settings.attachmentFolder)
+    apiOptions.attachments = attachments
     apiOptions.report = { logger.error("\($0)") }
     apiOptions.onSecurityEvent = { event in
       logger.log(
@@ -107,7 +111,7 @@ final class GatewayContext: Sendable {
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
     upkeep = Upkeep(
-      database: services, sessions: services, peers: peers,
+      database: services, sessions: services, peers: peers, attachments: attachments,
       rules: Upkeep.Rules(settings, databaseURL: options.databaseURL), logger: logger)
     (admission, metrics) = (Admission(settings), MetricsRegistry(loopCount: loopCount))
     (service, version) = (options.service, options.version)

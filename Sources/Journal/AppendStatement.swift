@@ -69,7 +69,7 @@ enum AppendStatement {
       SELECT *, last_seq + count(*) FILTER (WHERE verdict = 0) OVER upto AS seq,
         last_seq + count(*) FILTER (WHERE verdict = 0) OVER whole AS head,
         count(*) FILTER (WHERE verdict = 0 AND shown) OVER whole AS messages,
-        count(*) FILTER (WHERE verdict = 0 AND kind = 'text' AND role = 'operator')
+        count(*) FILTER (WHERE verdict = 0 AND kind IN ('text', 'file') AND role = 'operator')
           OVER whole AS responses,
         coalesce(max(ordinal) FILTER (WHERE verdict = 0 AND shown) OVER whole,
           max(ordinal) FILTER (WHERE verdict = 0) OVER whole) AS last

@@ -279,7 +279,7 @@ struct FencedRows {
       groups[last].preview = row
     }
     if record.role == .operator_ {
-      if record.kind == .text { groups[last].responds = true }
+      if record.kind == .text || record.kind == .file { groups[last].responds = true }
       if isShown { groups[last].replies = true }
       if isShown, groups[last].claim == nil, batch.isUnclaimed(row), record.sender != nil {
         groups[last].claim = row

@@ -20,6 +20,8 @@ public struct Errno: Error, RawRepresentable, Hashable, Sendable {
   public static let invalidArgument = Errno(rawValue: EINVAL)
   public static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
   public static let noEntry = Errno(rawValue: ENOENT)
+  public static let exists = Errno(rawValue: EEXIST)
+  public static let noSpace = Errno(rawValue: ENOSPC)
   public static let timedOut = Errno(rawValue: ETIMEDOUT)
 
   /// The symbolic name, for example `ECONNRESET`.

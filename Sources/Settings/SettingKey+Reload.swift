@@ -24,6 +24,8 @@ extension SettingKey {
     case .maintenanceWindow, .maintenanceConversationDays, .maintenanceAuditDays: true
     // The sockets and the identity of the process.
     case .listen, .adminListen, .listenShared, .tlsListen, .user, .dataDirectory, .loops: false
+    // Uploads are under way in it.
+    case .attachmentsFolder: false
     // The self-test of compact records runs at the start; the pages contain the URL.
     case .tlsCompactRecords, .publicURL, .demo, .demoContent, .debugEcho: false
     // Used at the start only.

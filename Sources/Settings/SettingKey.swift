@@ -58,6 +58,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case webhooksPorts = "webhooks.ports"
   case webhooksTimeoutSeconds = "webhooks.timeout_seconds"
   case webhooksRetryMilliseconds = "webhooks.retry_milliseconds"
+  case attachmentsFolder = "attachments.folder"
   case maintenanceWindow = "maintenance.window"
   case maintenanceConversationDays = "maintenance.conversation_days"
   case maintenanceAuditDays = "maintenance.audit_days"
@@ -139,7 +140,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .publicURL: "a URL such as https://chat.example.com, without query and fragment"
     case .databaseURL, .databaseDirectURL, .migrationsURL:
       "postgresql://user:password@host:5432/name or host=… dbname=…"
-    case .dataDirectory: "the path of a directory"
+    case .dataDirectory, .attachmentsFolder: "the path of a directory"
     case .logLevel: LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
     case .logFormat: LogFormat.allCases.map(\.rawValue).joined(separator: ", ")
     case .allowedOrigins:

@@ -61,6 +61,7 @@ extension SettingKey {
     case .webhooksPorts: SettingProperty(\.webhooks.ports)
     case .webhooksTimeoutSeconds: SettingProperty(\.webhooks.timeoutSeconds)
     case .webhooksRetryMilliseconds: SettingProperty(\.webhooks.retryMilliseconds)
+    case .attachmentsFolder: SettingProperty(\.attachments.folder)
     case .maintenanceWindow: SettingProperty(\.maintenance.window)
     case .maintenanceConversationDays: SettingProperty(\.maintenance.conversationDays)
     case .maintenanceAuditDays: SettingProperty(\.maintenance.auditDays)

@@ -47,6 +47,7 @@ public struct Settings: Sendable, Equatable {
   /// Empty: a key derived from the one that signs tokens.
   public var credentialsKeys: [String] = []
   public var webhooks = WebhookSettings()
+  public var attachments = AttachmentSettings()
   public var maintenance = MaintenanceSettings()
   public var compression = CompressionSettings()
   /// Origins that may open a connection, for a workspace without a list of its own. `*` is any.

@@ -1,3 +1,4 @@
+import Attachments
 import Chat
 import Conversations
 import Directory
@@ -21,6 +22,8 @@ final class Upkeep: Sendable {
   static let countedMax: Int64 = 2_000
   /// Conversations that one step erases.
   static let erasedMax: Int64 = 20
+  /// Between two thorough cleanings of attachments.
+  static let thoroughMilliseconds: Int64 = 86_400_000
   /// Between two reads of the runs of other gateways.
   static let readMilliseconds: Int64 = 10_000
 
@@ -39,7 +42,7 @@ final class Upkeep: Sendable {
 
     func includes(_ task: UpkeepTask) -> Bool {
       switch task {
-      case .resting, .deleted, .analytics: true
+      case .resting, .deleted, .analytics, .attachments: true
       case .retention: maintenance.conversationDays > 0
       case .audit: maintenance.auditDays > 0
       }
@@ -62,6 +65,9 @@ final class Upkeep: Sendable {
     var resting = RestingConversations.Position.start
     var retention: RetentionSweep?
     var owner: OwnerDatabase?
+    var cleaning: AttachmentCleaning?
+    /// When the next cleaning is a thorough one.
+    var thoroughAt = Instant.zero
   }
 
   /// Until when the window is open.
@@ -73,16 +79,19 @@ final class Upkeep: Sendable {
   private let sessions: any Sessions
   private let statements: TimedStatements
   private let peers: Peers
+  private let attachments: AttachmentFiles
   private let logger: Logger
   private let state: Mutex<State>
   private let runs = Mutex(Runs())
 
   init(
-    database: any Database, sessions: any Sessions, peers: Peers, rules: Rules, logger: Logger
+    database: any Database, sessions: any Sessions, peers: Peers, attachments: AttachmentFiles,
+    rules: Rules, logger: Logger
   ) {
     self.database = database
     self.sessions = sessions
     self.peers = peers
+    self.attachments = attachments
     self.logger = logger
     statements = TimedStatements(database: database, logger: logger)
     state = Mutex(State(rules: rules))
@@ -268,6 +277,7 @@ final class Upkeep: Sendable {
   private func step(of task: UpkeepTask, _ rules: Rules) async -> Step {
     switch task {
     case .resting: return await closeResting()
+    case .attachments: return await clean()
     case .deleted:
       // Most runs find nothing, and need no connection for expensive statements.
       let question = ConversationDeletion.isErasureDue
@@ -306,6 +316,22 @@ final class Upkeep: Sendable {
         for: "removal of old entries of the audit log", on: owner)
       return counted(task, pruned, of: AuditLog.prunedPerBatch)
     }
+  }
+
+  private func clean() async -> Step {
+    let now = SystemClock.now()
+    var cleaning = runs.withLock { runs in
+      runs.cleaning ?? AttachmentCleaning(isThorough: now >= runs.thoroughAt)
+    }
+    let step = await cleaning.step(attachments, statements, on: database)
+    let next = cleaning
+    runs.withLock { runs in
+      if case .more = step { return runs.cleaning = next }
+      runs.cleaning = nil
+      guard step == .done, next.isThorough else { return }
+      runs.thoroughAt = now.advanced(byMilliseconds: Upkeep.thoroughMilliseconds)
+    }
+    return step
   }
 
   /// Closes what rests in the next page of open conversations.

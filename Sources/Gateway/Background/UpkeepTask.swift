@@ -13,12 +13,15 @@ enum UpkeepTask: String, CaseIterable, Sendable {
   case retention
   /// Removes entries of the audit log after `maintenance.audit_days`.
   case audit
+  /// Removes attachments that are in no message after a day, and those of removed conversations.
+  case attachments
 
   /// From the end of a run to the next one.
   var pauseMilliseconds: Int64 {
     switch self {
     case .resting: 10_000
     case .deleted, .analytics: 60_000
+    case .attachments: 600_000
     case .retention, .audit: 3_600_000
     }
   }
@@ -26,8 +29,13 @@ enum UpkeepTask: String, CaseIterable, Sendable {
   /// Whether the task waits for the window. Closing does not, since visitors are promised a time.
   /// Analytics do not: the console shows them, and counts what is left before it does. Outside of
   /// the window they take one step in a round, which keeps up with operators; a backlog, as after
-  /// an import, is for the window.
-  var keepsToWindow: Bool { self != .analytics && self != .resting }
+  /// an import, is for the window. Attachments do not, since people are promised that they are gone.
+  var keepsToWindow: Bool {
+    switch self {
+    case .resting, .analytics, .attachments: false
+    case .deleted, .retention, .audit: true
+    }
+  }
 }
 
 /// The runs of one task. A run begins when the task is due, takes steps in as many rounds as it

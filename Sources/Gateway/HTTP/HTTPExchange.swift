@@ -32,6 +32,8 @@ struct HTTPExchange {
   var isBusy = false
   /// The head of a response with a stream was queued, and its end was not.
   private(set) var isStreaming = false
+  /// The body that is sent in pieces, while not all of them were queued.
+  private var pieces: Pieces?
   /// The connection is closed when the output is sent.
   var isClosing = false
   /// The output is complete, and the connection stays open until the deadline: see `ProxyProbe`.
@@ -175,6 +177,44 @@ struct HTTPExchange {
     isKeptAlive = false
   }
 
+  private struct Pieces {
+    var hold: PieceHold
+    var remaining: Int64
+    /// The loop has asked for the next one.
+    var isWanted = false
+  }
+
+  var hasPieces: Bool { pieces != nil }
+
+  /// The head of a response is queued, and its body comes in pieces.
+  mutating func beginPieces(_ hold: PieceHold, _ byteCount: Int64, now: Instant) {
+    pieces = Pieces(hold: hold, remaining: byteCount)
+    deadline = now.advanced(byMilliseconds: HTTPLimits.idleMilliseconds)
+  }
+
+  /// Asks for the next piece if there is room for it.
+  mutating func wantPiece() {
+    guard pieces?.isWanted == false, output.count < HTTPLimits.pieceRoomBytes else { return }
+    pieces?.isWanted = true
+    pieces?.hold.reader.want()
+  }
+
+  mutating func takePiece(_ bytes: [UInt8]) {
+    output += bytes
+    pieces?.isWanted = false
+    pieces?.remaining -= Int64(bytes.count)
+  }
+
+  /// If bytes are missing, only the end of the connection tells the client.
+  mutating func endPieces(now: Instant) {
+    if pieces?.remaining != 0 { isKeptAlive = false }
+    pieces = nil
+    finish(now: now)
+  }
+
+  /// Whether a client has read nothing of its pieces for too long.
+  func isSlow(_ now: Instant) -> Bool { pieces != nil && !output.isEmpty && now >= deadline }
+
   mutating func endStream(now: Instant) {
     isStreaming = false
     finish(now: now)
@@ -183,6 +223,9 @@ struct HTTPExchange {
   /// `count` bytes of the output were sent. After the last one the time limit of the next request
   /// begins.
   mutating func sent(_ count: Int, now: Instant) {
+    if pieces != nil {
+      deadline = now.advanced(byMilliseconds: HTTPLimits.idleMilliseconds)
+    }
     guard count == output.count else {
       output.removeFirst(count)
       return
@@ -199,6 +242,8 @@ enum HTTPLimits {
   static let bodyBytes = 65_536
   /// Unsent bytes above which no further pipelined request is parsed.
   static let outputBytes = 262_144
+  /// Unsent bytes of a body below which its next piece is read. Its pieces have as many.
+  static let pieceRoomBytes = 65_536
   /// Pipelined requests of one connection that are handled in one turn of the loop.
   static let requestsPerTurn = 16
   /// Time for a head and its body.

@@ -30,7 +30,8 @@ enum HTTPResponse {
     }
     // RFC 9110 §8.6: no Content-Length with 204 and 304; the length of a stream is not known.
     if response.status != 204 && response.status != 304 && response.stream == nil {
-      ResponseHead.appendField("Content-Length", response.body.count, to: &output)
+      let count = response.pieces.map { Int($0.byteCount) } ?? response.body.count
+      ResponseHead.appendField("Content-Length", count, to: &output)
     }
     // RFC 9110 §7.8: a 426 names the protocol in Upgrade, which is a field of this connection.
     let upgrade: StaticString = response.status == 426 ? "Upgrade, close" : "close"

@@ -183,6 +183,7 @@ struct HTTPServer {
     let loop = loop
     let began = turn.now
     let fields = head.fields
+    let isHead = head.method == .head
     Task(executorPreference: context.executors[loop]) {
       var response = await CurrentLoop.$index.withValue(loop) {
         isForInstance
@@ -191,6 +192,11 @@ struct HTTPServer {
       ListCoding.apply(to: &response, fields)
       let mailbox = context.mailboxes[loop]
       mailbox.post(.response(socket: id, response, began: began))
+      if let pieces = response.pieces, !isHead {
+        return await CurrentLoop.$index.withValue(loop) {
+          await HTTPServer.send(pieces, to: id, by: mailbox)
+        }
+      }
       guard let stream = response.stream else { return }
       let reader = StreamReader()
       await CurrentLoop.$index.withValue(loop) {
@@ -282,7 +288,8 @@ struct HTTPServer {
     logAnswer(
       socket, response.status, route: response.route,
       byteCount: sockets[socket].exchange.output.count - unsentCount, &sockets)
-    if !isStream { sockets[socket].exchange.finish(now: turn.now) }
+    let hasPieces = response.pieces != nil && !sockets[socket].exchange.isHead
+    if !isStream, !hasPieces { sockets[socket].exchange.finish(now: turn.now) }
     unsent.append(sockets.id(at: socket))
   }
 
@@ -322,6 +329,7 @@ struct HTTPServer {
         return false
       }
     }
+    sockets[socket].exchange.wantPiece()
     if !sockets[socket].exchange.output.isEmpty || sockets[socket].hasUnsent {
       // The peer must read its response before the gateway reads more requests.
       sockets.watch(socket, .write, epoll)
@@ -348,6 +356,10 @@ struct HTTPServer {
   mutating func sweep(
     _ socket: SocketIndex, _ sockets: inout SocketTable, _ metrics: inout LoopMetrics, _ turn: Turn
   ) {
+    if sockets[socket].exchange.isSlow(turn.now) {
+      metrics.faults.count(.http, "download was not read in time")
+      return sockets.doom(socket)
+    }
     guard !sockets[socket].exchange.isBusy, turn.now >= sockets[socket].exchange.deadline else {
       return
     }

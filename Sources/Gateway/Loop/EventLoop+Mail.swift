@@ -44,6 +44,9 @@ extension EventLoop {
       respond(socket, response)
     case .responsePart(let socket, let bytes, let reader):
       http.answerOn(socket, bytes, reader, &sockets, turn)
+    case .pieces(let socket, let hold, let byteCount):
+      http.beginPieces(socket, hold, byteCount, &sockets, turn)
+    case .piece(let socket, let bytes): http.takePiece(socket, bytes, &sockets, turn)
     case .changed(let session, let workspace):
       peers.noteChange(session, of: workspace, &engine)
     case .happened(let news): announce(news)

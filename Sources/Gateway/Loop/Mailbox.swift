@@ -22,6 +22,10 @@ enum LoopMail: Sendable {
   case response(socket: SocketID, APIResponse, began: Instant)
   /// The next bytes of a response with a stream; nil: its end.
   case responsePart(socket: SocketID, [UInt8]?, StreamReader)
+  /// The body of the response before comes in pieces.
+  case pieces(socket: SocketID, PieceHold, byteCount: Int64)
+  /// The next piece; nil: there is none.
+  case piece(socket: SocketID, [UInt8]?)
   /// A REST handler or a job on this loop has changed the session in the database.
   case changed(session: Identifier, workspace: Identifier?)
   /// From a REST handler on this loop, for the background jobs and for the other gateways.

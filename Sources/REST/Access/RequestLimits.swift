@@ -12,6 +12,8 @@ final class RequestLimits: Sendable {
   /// The subject of a bucket; the name of its limit in responses.
   enum Subject: String {
     case member, key, visitor, workspace
+    /// Parts of uploads of one caller, who has no other limit for them.
+    case parts
   }
 
   private struct Buckets {
@@ -40,6 +42,7 @@ final class RequestLimits: Sendable {
     [
       .member: rates.requestsOfMember, .key: rates.requestsOfKey,
       .visitor: rates.requestsOfVisitor, .workspace: rates.requestsOfWorkspace,
+      .parts: rates.uploadParts,
     ]
   }
 
@@ -97,6 +100,11 @@ final class RequestLimits: Sendable {
     visitor: Identifier, _ credential: Int?, _ now: WallTime
   ) throws(Problem) -> RateLimitFields {
     try take([(.visitor, visitor)], credential, now)
+  }
+
+  /// Counts a part of an upload. Above the limit its caller's other requests go on.
+  func takePart(of caller: Identifier, _ now: WallTime) throws(Problem) -> RateLimitFields {
+    try take([(.parts, caller)], nil, now)
   }
 
   private func take(

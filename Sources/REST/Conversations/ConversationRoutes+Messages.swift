@@ -73,7 +73,11 @@ extension ConversationRoutes {
   }
 
   func postMessage(_ call: Call) async throws(Problem) -> APIResponse {
-    let message = try newMessage(in: call.request.jsonObject(), call)
+    let object = try call.request.jsonObject()
+    if object.member("attachments") != nil {
+      return try await AttachmentRoutes(api).postMessage(AttachmentPlace(call))
+    }
+    let message = try newMessage(in: object, call)
     return try await append(message, to: call.id, call)
   }
 

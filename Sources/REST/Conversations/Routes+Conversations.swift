@@ -50,7 +50,7 @@ extension API {
     Route(
       "POST", "\(conversations)/{id}/messages",
       .member(.agent, .conversationsWrite, ConversationRoutes.postMessage), "Send a message",
-      body: .newMessage, status: 201, response: .stored),
+      body: .sentMessage, status: 201, response: .stored),
     Route(
       "POST", "\(conversations)/{id}/notes",
       .member(.agent, .conversationsWrite, ConversationRoutes.postNote),

@@ -150,7 +150,7 @@ extension API {
       content["example"] = body.name.flatMap { Examples.request($0) }
       operation["requestBody"] = .object([
         "required": .bool(!body.isOptional),
-        "content": .object(["application/json": .object(content)]),
+        "content": .object([route.bodyType: .object(content)]),
       ])
     }
     return .object(operation)
@@ -188,7 +188,8 @@ extension API {
     ("admin/api-keys", "API keys"),
     ("admin/credentials", "Credentials"), ("admin/identity-secrets", "Identity secrets"),
     ("admin/identity-provider", "Single sign-on"), ("admin/audit-log", "Audit log"),
-    ("admin/connection", "Connections"), ("widget", "Widget"), ("auth", "Login"),
+    ("admin/connection", "Connections"), ("attachments", "Attachments"),
+    ("admin/attachments", "Attachments"), ("widget", "Widget"), ("auth", "Login"),
     ("openapi.json", "This document"),
   ]
 

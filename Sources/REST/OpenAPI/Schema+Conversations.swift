@@ -82,6 +82,7 @@ extension Schema {
     message(["body": string(1...Limits.bodyBytes)], ["payload": object]),
     message(["payload": object], ["body": string(0...Limits.bodyBytes)]),
   ]).named("NewMessage")
+  static let sentMessage = any(of: [newMessage, fileMessage]).named("SentMessage")
   static let newConversation = input(optional: [
     "id": id, "title": line(0...ConversationTitle.charactersMax),
     "visitor": any(of: [

@@ -25,6 +25,9 @@ extension Schema {
         "rules": array(of: object(["page": text, "language": text, "team": text]))
       ]),
       "watching": object(["enabled": bool]),
+      "attachments": object([
+        "enabled": bool, "bytes_max": count, "types": array(of: text), "total_bytes": count,
+      ]),
     ]),
     "allowed_origins": array(of: text).orNull, "public_key": text, "workspace": named,
     "limits": array(
@@ -52,6 +55,7 @@ extension Schema {
         sometimes: ["options": array(of: text)])),
   ])
 
+  private static let kinds = WorkspaceSettings.Attachments.kinds
   private static let fieldTypes = ["text", "email", "select", "team"]
   private static let longText = string(0...SettingLimits.textBytes)
   private static let botMessageInput = closed(optional: ["enabled": bool, "text": longText])
@@ -91,6 +95,11 @@ extension Schema {
         "enabled": bool.described(
           "Pages whose snippet has data-watch send which page is open, and proactive messages are "
             + "shown.")
+      ]),
+      "attachments": closed(optional: [
+        "enabled": bool, "bytes_max": int(1_024...Int64(SettingLimits.attachmentBytes)),
+        "types": array(of: word(kinds), 0...kinds.count),
+        "total_bytes": int(0...Int64(SettingLimits.attachmentTotalBytes)),
       ]),
     ]),
     "allowed_origins": array(

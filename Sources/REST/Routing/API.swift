@@ -116,6 +116,11 @@ public final class API: Sendable {
           await API.$currentRoute.withValue(route) { await stream(send) }
         }
       }
+      if let next = response.pieces?.next {
+        response.pieces?.next = { offset in
+          await API.$currentRoute.withValue(route) { await next(offset) }
+        }
+      }
     } else if isWidget && request.method == "OPTIONS" {
       response = origins.preflight(allowed: allowed)
     } else if !allowed.isEmpty {
@@ -123,7 +128,9 @@ public final class API: Sendable {
     } else {
       response = Problem.notFound.response()
     }
-    response.headers.append(("Cache-Control", "no-store"))
+    if !response.headers.contains(where: { $0.name == "Cache-Control" }) {
+      response.headers.append(("Cache-Control", "no-store"))
+    }
     response.headers.append(("X-Content-Type-Options", "nosniff"))
     if isWidget { origins.addCORS(to: &response, request) }
     return response
@@ -176,7 +183,10 @@ public final class API: Sendable {
       defer { callsInFlight.end(number) }
       let call = try await authenticator.visitor(request, parameters)
       callsInFlight.identify(number, as: call.tokenVisitor)
-      let quota = try requestLimits.take(visitor: call.tokenVisitor, credential, request.now)
+      let quota =
+        route.isPart
+        ? try requestLimits.takePart(of: call.tokenVisitor, request.now)
+        : try requestLimits.take(visitor: call.tokenVisitor, credential, request.now)
       let owner = ExpensiveCalls.Owner(workspace: call.workspace, isOfVisitors: true)
       return try await quota.around { () async throws(Problem) in
         try await inTurn(route, of: owner, call.visitor) { () async throws(Problem) in
@@ -189,7 +199,10 @@ public final class API: Sendable {
       let number = callsInFlight.begin()
       defer { callsInFlight.end(number) }
       let caller = try await authenticator.caller(request)
-      let quota = try requestLimits.take(caller, credential, request.now)
+      let quota =
+        route.isPart
+        ? try requestLimits.takePart(of: caller.id, request.now)
+        : try requestLimits.take(caller, credential, request.now)
       return try await quota.around { () async throws(Problem) in
         try caller.checkRestriction(route)
         callsInFlight.identify(number, as: caller.id)

@@ -1,4 +1,5 @@
 /// The configuration of the REST API, and its fixed limits.
+public import Attachments
 import Chat
 public import Directory
 import OpenSSL
@@ -39,6 +40,8 @@ public struct APIOptions: Sendable {
   public var connections: (any Connections)?
   /// Reads the gateway's configuration again; nil: there is none to be read.
   public var reloader: (any Reloader)?
+  /// The files of attachments; nil: there is no storage, and so no attachment.
+  public var attachments: AttachmentFiles?
   /// Called when a handler begins, and when it continues after work on another thread.
   /// `API.currentRoute` is set.
   public var onResume: @Sendable () -> Void = {}
@@ -94,6 +97,10 @@ public struct APIOptions: Sendable {
     public var newVisitors = Rate(burst: 6_000, perMinute: 6_000)
     /// Drafts of one operator, see `DraftRuns`.
     public var drafts = Rate(burst: 30, perMinute: 30)
+    /// Uploads that visitors begin from one address.
+    public var uploads = Rate(burst: 60, perMinute: 60)
+    /// Parts of uploads of one caller: 200 MiB at once, and 3 MiB/s on average.
+    public var uploadParts = Rate(burst: 3_200, perMinute: 3_200)
     /// Requests with a login, see `RequestLimits`.
     public var requestsOfMember = Rate(burst: 1_200, perMinute: 1_200)
     public var requestsOfKey = Rate(burst: 3_000, perMinute: 3_000)
@@ -133,6 +140,8 @@ enum APILimits {
   static let listDefault = 100
   static let cursorBytes = 1_024
   static let searchBytes = 200
+  /// Bytes of the name of a file as it is sent; `AttachmentName` shortens it.
+  static let attachmentNameBytes = 1_024
   static let emailBytes = 320
   static let passwordBytes = 1_024
   static let nameBytes = 200

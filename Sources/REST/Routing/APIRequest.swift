@@ -75,6 +75,18 @@ extension APIRequest {
 /// must end soon then, and within a time of its own, with bytes in number of its own.
 public typealias BodyStream = @Sendable (_ send: @Sendable ([UInt8]) -> Bool) async -> Void
 
+/// A body of known length that is read piece by piece, as fast as the client takes it.
+public struct BodyPieces: Sendable {
+  public var byteCount: Int64
+  /// The bytes from an offset on, at least one; nil: they cannot be read, and the connection ends.
+  public var next: @Sendable (_ offset: Int64) async -> [UInt8]?
+
+  public init(byteCount: Int64, next: @escaping @Sendable (_ offset: Int64) async -> [UInt8]?) {
+    self.byteCount = byteCount
+    self.next = next
+  }
+}
+
 public struct APIResponse: Sendable {
   public var status: Int
   public var headers: [(name: String, value: String)]
@@ -82,6 +94,8 @@ public struct APIResponse: Sendable {
   /// The rest of the body, which is sent as it comes: runs once after the head was sent. Nil: there
   /// is none.
   public internal(set) var stream: BodyStream?
+  /// The body instead of `body`; nil: `body`.
+  public internal(set) var pieces: BodyPieces?
   /// The route that responded, as an index into the table of routes; nil: none.
   public internal(set) var route: Int?
   /// The body to return if the request is repeated under its `Idempotency-Key`: without secrets

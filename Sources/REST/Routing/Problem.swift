@@ -25,6 +25,8 @@ struct Problem: Error {
   var capacity: Int64?
   /// The limit that was exceeded (429).
   var limit: String?
+  /// The bytes of an upload that were received.
+  var received: Int64?
 
   func response() -> APIResponse {
     let body = [UInt8].object { json in
@@ -42,6 +44,7 @@ struct Problem: Error {
       }
       if let capacity { json.appendMember("capacity", capacity) }
       json.appendMember("limit", ifAny: limit)
+      if let received { json.appendMember("received", received) }
     }
     return APIResponse(
       status: status, headers: [("Content-Type", "application/problem+json")] + headers, body: body)

@@ -56,6 +56,10 @@ struct Route: Sendable {
   var isExpensive: Bool
   /// The schema of the texts in the path.
   var texts: Schema
+  /// The media type of the body.
+  var bodyType: String
+  /// Whether its requests are parts of uploads, which have a limit of their own.
+  var isPart: Bool
   /// The person whose access it revokes.
   var disconnects: Disconnection?
   /// The line of the log after success, if it changes access; as the action in the audit log.
@@ -66,7 +70,7 @@ struct Route: Sendable {
     query: [QueryParameter] = [], body: Schema? = nil, status: Int = 200,
     response: Schema? = nil, type: String = "application/json", problems: Set<Int> = [],
     needsCookie: Bool = false, allowsConditionalCreate: Bool = false, isExpensive: Bool = false,
-    texts: Schema = .string(1...200),
+    bodyType: String = "application/json", texts: Schema = .string(1...200), isPart: Bool = false,
     disconnects: Disconnection? = nil, event: String? = nil
   ) {
     self.method = method
@@ -83,7 +87,9 @@ struct Route: Sendable {
     self.needsCookie = needsCookie
     self.allowsConditionalCreate = allowsConditionalCreate
     self.isExpensive = isExpensive
+    self.bodyType = bodyType
     self.texts = texts
+    self.isPart = isPart
     self.disconnects = disconnects
     self.event = event
   }
@@ -103,7 +109,7 @@ struct Route: Sendable {
   /// Whether it supports `Idempotency-Key`: a stream is not stored.
   var isIdempotent: Bool {
     guard case .forMembers = handler else { return false }
-    return isWrite && type != Route.eventStream
+    return isWrite && type != Route.eventStream && !isPart
   }
 
   /// The statuses of its error responses. Any route may respond 503 (the database is unavailable).
@@ -196,7 +202,7 @@ extension API {
     widgetRoutes + loginRoutes + pushRoutes + conversationRoutes + queueRoutes + actionRoutes
     + analyticsRoutes
     + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes
-    + visitorRoutes + watchingRoutes + webhookRoutes + assistRoutes + [
+    + visitorRoutes + watchingRoutes + webhookRoutes + assistRoutes + attachmentRoutes + [
       Route(
         "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "Get this document",
         response: .object)

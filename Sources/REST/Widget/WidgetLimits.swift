@@ -8,6 +8,7 @@ struct WidgetLimits: ~Copyable, Sendable {
   let beaconsOfWorkspace: RateLimiter
   /// Each proactive message that a browser shows may add a row.
   let showings: RateLimiter
+  let uploads: RateLimiter
 
   init(_ rates: APIOptions.Rates) {
     tokens = RateLimiter(rates.widgetTokens, limit: "address")
@@ -16,6 +17,7 @@ struct WidgetLimits: ~Copyable, Sendable {
     beacons = RateLimiter(rates.beacons, limit: "address")
     beaconsOfWorkspace = RateLimiter(rates.beaconsOfWorkspace, limit: "workspace")
     showings = RateLimiter(rates.showings, limit: "workspace")
+    uploads = RateLimiter(rates.uploads, limit: "address")
   }
 
   /// The rates of configurations and of beacons are no settings.

@@ -35,6 +35,12 @@ extension WidgetRoutes {
         } else {
           json.appendMember("menu", json: "null")
         }
+        json.appendObject("attachments") {
+          let attachments = settings.attachments
+          $0.appendMember("enabled", attachments.isEnabled && api.options.attachments != nil)
+          $0.appendMember("bytes_max", Int64(attachments.bytesMax))
+          $0.appendMember("types", texts: attachments.types)
+        }
         json.appendMember("rating", json: settings.rating.value.text)
         json.appendObject("queue") {
           $0.appendMember("show_position", settings.queue.showsPosition)
