@@ -98,10 +98,42 @@ struct AssetTests {
     }
   }
 
+  @Test("attachments are files of their own, which no page loads before they are needed")
+  func attachments() throws {
+    for page in ["widget", "console"] {
+      let first = try #require(Asset.named("/assets/\(page == "widget" ? "widget-app" : page).js"))
+      let later = try #require(Asset.named("/assets/\(page)-files.js"))
+      #expect(!later.brotli.isEmpty && later.brotli.count <= 13_000, "\(page)")
+      #expect(first.text.contains(later.path) && !first.text.contains("createImageBitmap"))
+      for code in ["ar", "de", "en", "es", "ja", "th"] {
+        let texts = try #require(Asset.named("/assets/attachments-\(code).js"))
+        #expect(!texts.brotli.isEmpty && texts.brotli.count <= 1_000, "\(code)")
+        #expect(later.text.contains(texts.path) && !first.text.contains(texts.path), "\(code)")
+      }
+    }
+  }
+
+  @Test("every language of attachments has the keys and the placeholders of English")
+  func attachmentTexts() throws {
+    let folder = "shared/attachments/languages"
+    let english = try Self.texts("en", in: folder)
+    #expect(english.count > 30 && Set(english.map(\.key)).count == english.count)
+    for code in ["ar", "de", "es", "ja", "th"] {
+      let other = try Self.texts(code, in: folder)
+      #expect(other.map(\.key) == english.map(\.key), "\(code)")
+      for (one, two) in zip(english, other) {
+        let values = [one, two].map { $0.text.matches(of: /\{\d?\}/).map { "\($0.output)" } }
+        #expect(values[0].sorted() == values[1].sorted(), "\(code): \(two.key)")
+      }
+    }
+  }
+
   /// The texts of one language by key, in the order of its module, one a line.
-  static func texts(_ code: String) throws -> [(key: String, text: String)] {
+  static func texts(
+    _ code: String, in folder: String = "widget/languages"
+  ) throws -> [(key: String, text: String)] {
     let module = try String(
-      contentsOf: sources.appending(path: "widget/languages/\(code).js"), encoding: .utf8)
+      contentsOf: sources.appending(path: "\(folder)/\(code).js"), encoding: .utf8)
     let lines = module.split(separator: "\n").drop { $0 != "export default {" }
     #expect(lines.last == "};", "\(code)")
     return try lines.dropFirst().dropLast().map { line in

@@ -109,6 +109,8 @@ interface WorkspaceSettings {
   security: SecuritySettings;
   routing: { rules: RoutingRule[] };
   watching: WatchingSettings;
+  /** Missing: an older gateway. */
+  attachments?: AttachmentSettings;
 }
 
 interface SettingsAnswer {
@@ -134,6 +136,26 @@ interface SettingsChange {
   allowed_origins?: string[] | null;
 }
 
+/** What may be attached. `types` are names of groups. */
+interface FileLimits {
+  enabled: boolean;
+  bytes_max: number;
+  types: string[];
+}
+
+interface AttachmentSettings extends FileLimits {
+  /** Of all files of the workspace. */
+  total_bytes: number;
+}
+
+/** An upload: how far it is, and the file when it is `stored`. */
+interface AttachmentState extends AttachmentFile {
+  /** `uploading` or `stored` */
+  state: string;
+  received: number;
+  part_bytes: number;
+}
+
 /** `GET /api/v1/widget/config` */
 interface WidgetConfig {
   workspace: { name: string };
@@ -152,6 +174,8 @@ interface WidgetConfig {
   menu: { id: string; actions: Choice[] } | null;
   rating: RatingSettings;
   queue: { show_position: boolean; close_after_minutes: number };
+  /** Missing: an older gateway. */
+  attachments?: FileLimits;
 }
 
 // Conversations and visitors.

@@ -1,7 +1,11 @@
 /** Constants that scripts/web defines: paths of other built files, and style sheets as text. */
 declare const APP: string;
 declare const BUILD: string;
+declare const FILES: string;
+declare const FILE_LANGUAGES: Record<string, string>;
+declare const FILE_STYLES: string;
 declare const FORMS: string;
+declare const FORM_STYLES: string;
 declare const WATCH: string;
 declare const ICON: string;
 declare const LANGUAGES: Record<string, string>;

@@ -66,6 +66,20 @@ interface Payload extends Card {
   reason?: string;
   rating?: number;
   comment?: string;
+  /** Of the kind `file`: its files, and whether the body is a caption that somebody wrote. */
+  attachments?: AttachmentFile[];
+  caption?: boolean;
+}
+
+/** A file of a message. Pictures have a size if the gateway could read it. */
+interface AttachmentFile {
+  id: string;
+  name: string;
+  type: string;
+  bytes: number;
+  width?: number;
+  height?: number;
+  alt?: string;
 }
 
 /** One entry of a log: a message, a note or an event line. */

@@ -28,10 +28,10 @@ const CONNECTION_FAULTS = [Fault.not_subscribed, Fault.unauthenticated, Fault.to
 /**
  * An item without a session is for the next one, except `not`. `n` is its place in the order, which
  * does not depend on clocks. After the first of its `tries` it may be stored, even if no answer
- * arrived.
+ * arrived. A message with files is an item that has its own `state`: it is in no outbox.
  * @typedef {{id: string, session: string | null, not?: string, kind: string, body: string,
  *   payload?: Payload, at: number, n?: number, tries: number, failed?: string,
- *   seq?: undefined, sender?: undefined}} Item
+ *   state?: string, seq?: undefined, sender?: undefined}} Item
  */
 /** @typedef {{seq: number, at: string}} Stored the place of a committed message */
 /** @typedef {(item: Item) => Promise<Answer>} Route sends in the order of its calls */

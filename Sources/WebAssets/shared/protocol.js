@@ -19,7 +19,8 @@ export const Event = /** @type {Names<`welcome subscribed message live more ack 
   presence session inbox resync unsubscribed token_expiring queue drain ping`>} */ (each);
 
 /** Kinds of entries. A visitor receives a note as `hidden`, so that seq has no hole. */
-export const Kind = /** @type {Names<`text note card event hidden buttons carousel`>} */ (each);
+export const Kind = /** @type {Names<`text note card event hidden buttons
+  carousel file`>} */ (each);
 
 /** Error codes, and our own `disconnected`: the connection closed before the answer arrived. */
 export const Fault = /** @type {Names<`bad_frame unknown_type not_subscribed unauthenticated

@@ -1,13 +1,12 @@
 // The widget as a whole: its visitor, session, panel and screen, and the page's API. The loader
 // calls `start` once.
 
-import { CIRCLE, el, icon, paths } from '../shared/dom.js';
+import { el } from '../shared/dom.js';
 import { Kind } from '../shared/protocol.js';
 import { store } from '../shared/store.js';
 import { speakThread } from '../shared/thread.js';
 import { title, tone } from './panel/notice.js';
 import { panel } from './panel/panel.js';
-import { list } from './panel/rich-content.js';
 import { Screen } from './screen.js';
 import { Session } from './session.js';
 import { tab } from './tab.js';
@@ -50,6 +49,11 @@ export class App {
   forms = null;
   /** @type {boolean} */
   isMuted;
+  /**
+   * Null until they are needed.
+   * @type {import('../shared/attachments/attachments.js').Attachments?}
+   */
+  files = null;
   #prefix;
   #origin;
   #areLoading = false;
@@ -75,7 +79,9 @@ export class App {
       draft: tab.get(draft),
       drafted: (text) => tab.set(draft, text),
       closed: () => this.#left(),
-      send: (text) => this.send(text),
+      send: (text) => this.files?.send(text) || this.send(text),
+      attach: (files, type) => this.attach(files, type),
+      hasFiles: () => !!this.files?.isFilled,
       typed: (text) => this.#typed(text),
       toEnd: () => this.#toEnd(),
       transcript: () => this.#transcript(),
@@ -101,19 +107,43 @@ export class App {
     this.#areLoading = true;
     try {
       /** @type {typeof import('./panel/forms.js')} */
-      const { forms, take } = await import(this.#origin + FORMS);
-      take({ CIRCLE, el, icon, paths, list, say });
+      const { forms } = await import(this.#origin + FORMS);
       this.forms = forms({
+        say,
+        root: this.root,
         visitor: this.visitor,
         config: () => this.config,
         session: () => this.session.talk?.session ?? '',
         begun: (text) => this.#begun(text),
         thank: () => this.#thank(),
       });
-      this.screen.changed();
+      this.screen.speak();
     } catch {
       setTimeout(() => { this.#areLoading = false; this.screen.changed(); }, FORMS_AGAIN);
     }
+  }
+
+  /**
+   * Loads the part for files, and gives it some.
+   * @param {File[]=} files
+   * @param {string} type of the event that brought them
+   */
+  async attach(files = [], type = '') {
+    try {
+      /** @type {typeof import('./files.js')} */
+      const { start } = await import(this.#origin + FILES);
+      this.files = await start(this, this.#origin, this.#prefix);
+      if (!this.view.form.hidden) this.files.bring(files, type);
+    } catch (error) { this.#fail(error, 'unavailable'); }
+  }
+
+  /**
+   * The files of a message.
+   * @param {import('../shared/thread.js').Say} model
+   */
+  drawFiles(model) {
+    if (!this.files) this.attach();
+    return this.files?.draw(model);
   }
 
   get #isOpen() { return this.view.root.open; }
@@ -265,9 +295,10 @@ export class App {
     try { this.config = await this.visitor.config(); } catch (error) {
       return this.#fail(error, 'unavailable');
     }
-    const { accent, position, locale, offline, prechat, rating } = this.config;
+    const { accent, position, locale, offline, prechat, rating, menu, attachments } = this.config;
+    this.view.clip.hidden = !attachments?.enabled;
     // before they are wanted: another version of the gateway may not have this file
-    if (offline?.enabled || prechat?.enabled || rating?.enabled) this.loadForms();
+    if (offline?.enabled || prechat?.enabled || rating?.enabled || menu) this.loadForms();
     this.session.trouble = '';
     if (accent) this.host.style.setProperty('--c-accent', accent);
     this.host.setAttribute('data-position', `${position}`);
@@ -333,6 +364,7 @@ export async function start(place) {
   document.addEventListener('visibilitychange', () => { session.link.nudge(); screen.changed(); });
   app.spoken();
   if (app.visitor.identity?.talk) { session.link.start(); app.configure(); }
+  if (store.get(`chirrup:${given.workspace}:files`)) app.attach();
   if (app.wasOpen) app.open();
   return app;
 }

@@ -5,7 +5,7 @@ import { el, icon, linked } from '../shared/dom.js';
 import { Fault, Kind } from '../shared/protocol.js';
 import { Thread, face } from '../shared/thread.js';
 import { title } from './panel/notice.js';
-import { list, menu, quickReplies, richContent } from './panel/rich-content.js';
+import { list } from './panel/list.js';
 import { swift } from './panel/panel.js';
 import { lead, minutes, queue, writer } from './panel/pieces.js';
 import { statusLine } from './panel/status.js';
@@ -15,6 +15,7 @@ import { direction, language, say } from './words.js';
 const NOTICE = 300_000; // ms, at most, for which the end of a resting conversation is announced
 
 /** @typedef {import('./words.js').Word} Word */
+/** @typedef {NonNullable<import('./app.js').App['forms']>} Forms */
 /** @typedef {import('../shared/outbox.js').Item} Item */
 /** @typedef {import('../shared/thread.js').Say} Say */
 
@@ -46,14 +47,10 @@ const EVENTS = {
 const TEASER = /^(.{70}\S*)\s.*$/s;
 
 /**
- * The text of a bubble, none if cards show it.
- * @param {Say} model
+ * Whether a message has cards or buttons.
+ * @param {Payload | undefined} payload
  */
-function text({ body, payload, kind }) {
-  if (kind === Kind.text) return linked(body);
-  if (list(payload?.cards)[0] || payload?.title) return '';
-  return linked(kind === Kind.buttons && payload?.text || body);
-}
+const isRich = (payload) => list(payload?.cards)[0] || payload?.title;
 
 export class Screen {
   /** Whether the form before the chat was sent. */
@@ -79,19 +76,42 @@ export class Screen {
     this.status = statusLine(view.line, session, () => this.#rest());
     this.thread = new Thread(view.log, {
       me: () => session.me,
-      state: (item) => session.outbox.state(item),
+      state: (item) => item.state ?? session.outbox.state(item),
       event: (entry) => this.#event(entry),
-      failed: (model) => this.#failed(model),
+      failed: (model) => app.files?.failed(model.key) ?? this.#failed(model),
       older: () => session.talk?.older(),
       lead: () => this.#lead(),
-      text,
-      extra: ({ payload, out, key }) => payload && !out && richContent(payload, this.#reply(key)),
+      text: (model) => this.#text(model),
+      extra: (model) => this.#extra(model),
       tail: () => this.#tail(),
       draw: (model) => this.#piece(model),
     });
     app.launcher.append(this.#badge);
     view.log.addEventListener('scroll', () => this.changed());
     this.#night.onchange = () => this.changed();
+  }
+
+  /**
+   * The text of a bubble, none if cards or files show it.
+   * @param {Say} model
+   */
+  #text({ body, payload, kind }) {
+    const { files, forms } = this.#app;
+    if (kind !== Kind.text && forms && isRich(payload)) return '';
+    if (files && payload?.caption === false) return '';
+    return linked(kind === Kind.buttons && payload?.text || body);
+  }
+
+  /**
+   * Files, cards and buttons of a message. The parts that draw them then draw all anew.
+   * @param {Say} model
+   */
+  #extra(model) {
+    const { payload, kind, out, key } = model;
+    if (kind === Kind.file) return this.#app.drawFiles(model);
+    if (out || !isRich(payload) && !payload?.buttons) return null;
+    if (!this.#app.forms) this.#app.loadForms();
+    return this.#app.forms?.richContent(payload ?? {}, this.#reply(key));
   }
 
   /**
@@ -118,7 +138,7 @@ export class Screen {
   }
 
   render() {
-    const { host, view, session, config } = this.#app;
+    const { host, view, session, config, files } = this.#app;
     if (!host.isConnected) return; // destroyed
     const { talk, outbox } = session;
     const theme = this.#app.given.theme ?? config.theme;
@@ -126,7 +146,7 @@ export class Screen {
     host.toggleAttribute('dark', theme === 'dark' || theme !== 'light' && this.#night.matches);
     // a screen reader does not read the backlog out
     view.log.ariaLive = talk?.live ? 'polite' : 'off';
-    this.thread.render(talk, outbox.items.map((item) => (
+    this.thread.render(talk, [...outbox.items, ...files?.items ?? []].map((item) => (
       talk && item.session && item.session !== talk.session
         ? { ...item, failed: Fault.no_such_session }
         : item
@@ -247,7 +267,7 @@ export class Screen {
    * @returns {Piece[]}
    */
   #tail() {
-    const { config, session: { isClosed, outbox, talk } } = this.#app;
+    const { config, forms, session: { isClosed, outbox, talk } } = this.#app;
     if (isClosed) return [];
     const last = talk?.entries.at(-1);
     const { position = 0, wait_ms } = talk?.queue ?? {};
@@ -258,7 +278,8 @@ export class Screen {
     if (position > 0 && config.queue?.show_position !== false) {
       pieces.push({ key: 'queue', draw: 'queue', position, wait_ms });
     }
-    if (some) pieces.push({ key: `r${last.id}`, draw: 'replies', some, to: last.id });
+    if (some && !forms) this.#app.loadForms();
+    if (some && forms) pieces.push({ key: `r${last.id}`, draw: 'replies', some, to: last.id });
     return pieces;
   }
 
@@ -269,7 +290,10 @@ export class Screen {
   #piece(model) {
     switch (model.draw) {
       case 'queue': return queue(model);
-      case 'replies': return quickReplies(model.some, this.#reply(model.to));
+      case 'replies': return /** @type {Forms} */ (this.#app.forms).quickReplies(
+        model.some,
+        this.#reply(model.to),
+      );
       case 'writer': return writer(model);
       default: return lead(model);
     }
@@ -333,7 +357,7 @@ export class Screen {
 
   /** Draws everything anew, in another language. */
   speak() {
-    const { view, config } = this.#app;
+    const { view, config, forms } = this.#app;
     const log = /** @type {import('../shared/dom.js').Drawing} */ (view.log);
     view.speak();
     this.teaser.dir = direction();
@@ -341,8 +365,8 @@ export class Screen {
     log.replaceChildren();
     log.drawn = undefined;
     this.#form = null;
-    view.menu.replaceChildren(config.menu
-      ? menu(config.menu.actions, (text, payload) => this.#app.send(text, payload))
+    view.menu.replaceChildren(config.menu && forms
+      ? forms.menu(say('menu'), config.menu.actions, (...words) => this.#app.send(...words))
       : '');
     // at once, so that a log that was shown is never seen empty
     if (wasDrawn) this.render(); else this.changed();

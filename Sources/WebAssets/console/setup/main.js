@@ -3,6 +3,7 @@
 // login. So a reload goes on with the second step.
 
 import '../shell/icons.js';
+import '../shell/rare-icons.js';
 import { el, icon } from '../../shared/dom.js';
 import { t } from '../shell/language.js';
 import { api } from '../shell/api.js';

@@ -17,10 +17,10 @@ import { Alerts } from './alerts.js';
 import { api, Problem, reasonOf, statusOf } from './api.js';
 import { acts, commands } from './commands.js';
 import { Guard } from './guard.js';
-import { help, keys } from './keys.js';
+import { keys } from './keys.js';
 import { t } from './language.js';
 import { LinkState, TimedLink } from './link-state.js';
-import { Pages } from './pages.js';
+import { Pages, rarePages } from './pages.js';
 import { profileMenu } from './profile-menu.js';
 import { Rail } from './rail.js';
 import { Search } from './search.js';
@@ -84,7 +84,6 @@ export class App {
     this.state = new LinkState(this, () => this.pane.talk);
     this.list = this.#makeList();
     this.pages = new Pages({ session: () => this.#session, ended: () => this.#ended() });
-    this.keyboard = help();
     this.rail = this.#makeRail();
     /** @type {HTMLElement} */
     this.root = this.#makeRoot();
@@ -198,7 +197,7 @@ export class App {
     return new Rail({
       inbox: () => { if (pane.isExpecting) this.go(''); },
       search: () => this.search.open(),
-      keyboard: () => this.keyboard.showModal(),
+      keyboard: () => this.help(),
       leave: () => { this.#leave(); },
       pages: pages.links,
       profile: profile.button,
@@ -215,7 +214,6 @@ export class App {
       this.pane.root,
       this.visitor.root,
       this.pages.root,
-      this.keyboard,
       this.search.root,
       this.profile.panel,
       this.undo.root,
@@ -451,6 +449,13 @@ export class App {
     if (this.pane.id) this.pane.actions.notify(words); else this.state.say(words);
   }
 
+  /** Shows the shortcuts, which are in the other file. */
+  async help() {
+    try { (await rarePages()).help(); } catch {
+      this.#notice(t('The server is not responding. Check your connection and try again.'));
+    }
+  }
+
   /**
    * Opens or closes the visitor column of narrow screens.
    * @param {boolean=} show
@@ -483,6 +488,7 @@ export class App {
     this.activity.end();
     this.link.stop();
     this.outbox.close();
+    this.pane.files.loaded?.close();
     this.#controls.abort();
     this.#left(words);
   }

@@ -61,7 +61,7 @@ export function acts(app) {
     search: () => app.search.open(),
     /** @param {number} step */
     region: (step) => region(app, step),
-    help: () => app.keyboard.showModal(),
+    help: () => { app.help(); },
     escape: () => escape(app),
   };
 }

@@ -1,34 +1,8 @@
 // Keyboard shortcuts. Single letters work outside fields only (WCAG 2.1.4); `?` shows the list.
 
-import { el } from '../../shared/dom.js';
 import { targetOf } from './element.js';
-import { t } from './language.js';
 
 const SEQUENCE = 900; // ms between G and the letter after it
-
-/** @type {[string, string][]} */
-const HELP = [
-  ['J K', t('Next or previous conversation')],
-  ['Alt ↑ ↓', t('The same, while you write')],
-  ['N', t('Claim the next conversation')],
-  ['C', t('Claim this conversation')],
-  ['R I', t('Write a reply or a note')],
-  ['T', t('Transfer')],
-  ['E O', t('Close or reopen')],
-  ['L D', t('Edit tags or the title')],
-  ['M', t('Run a macro')],
-  ['X', t('Select; Shift ↑ ↓ several, Ctrl A all shown')],
-  ['V', t('Visitor details')],
-  ['Ctrl K', t('Search and commands')],
-  ['⏎', t('Send; Shift ⏎ starts a new line')],
-  ['Ctrl ⏎', t('Send and close; press again to confirm')],
-  ['Z', t('Undo closing or deleting')],
-  ['/', t('Canned replies, in an empty reply')],
-  ['Ctrl .', t('Emoji; or type its name, like :thumb')],
-  ['G W', t('Waiting; G M mine, G A all, G C closed')],
-  ['F6', t('Next area')],
-  ['Esc', t('Close what is open, or leave the field')],
-];
 
 /**
  * @param {import('./commands.js').Acts} acts
@@ -70,26 +44,4 @@ export function keys(acts, guard, signal) {
     if (!isAfterG && key === 'g') ledAt = Date.now();
     else if (act) { event.preventDefault(); act(); }
   }, { signal });
-}
-
-/** The dialog with the list of shortcuts. */
-export function help() {
-  const dialog = el(
-    'dialog.pop.help',
-    {
-      'aria-label': t('Keyboard shortcuts'),
-      click: (event) => { if (event.target === dialog) dialog.close(); },
-    },
-    el('h3', {}, `${t('Keyboard shortcuts')} `, el('kbd', {}, '?')),
-    el(
-      'dl.facts',
-      {},
-      ...HELP.flatMap(([names, what]) => [
-        el('dt', {}, ...names.split(' ').flatMap((name) => [el('kbd', {}, name), ' '])),
-        el('dd', {}, what),
-      ])
-    ),
-    el('p', {}, el('button.button', { type: 'button', click: () => { dialog.close(); } }, t('Done'))),
-  );
-  return dialog;
 }

@@ -44,16 +44,19 @@ function reloadOnce() {
 }
 
 /**
- * Loads the other file.
- * @returns {Promise<RarePages>}
+ * Loads another file.
+ * @template {{build: string}} Part
+ * @param {() => Promise<Part>} load
  */
-export async function rarePages() {
-  /** @type {RarePages} */
-  const pages = await import(PAGES_FILE);
-  if (pages.build === BUILD) return pages;
+export async function other(load) {
+  const part = await load();
+  if (part.build === BUILD) return part;
   if (reloadOnce()) await new Promise(() => {}); // until the browser has left this page
   throw new Outdated();
 }
+
+/** @returns {Promise<RarePages>} */
+export const rarePages = () => other(() => import(PAGES_FILE));
 
 /**
  * A page of the other file. It gets that file's `rest`, whose refusals the page knows.

@@ -3,6 +3,7 @@
 // file; nothing but what `Pages` passes is common to both.
 
 import './icons.js';
+import './rare-icons.js';
 
 export { analytics } from '../analytics/analytics.js';
 export { assist } from '../assist/assist.js';
@@ -10,6 +11,7 @@ export { settings } from '../settings/settings.js';
 export { MergeDialog } from '../visitor/merge.js';
 export { visitors } from '../visitors/visitors.js';
 export { enrolmentGate } from './enrolment.js';
+export { help } from './help.js';
 export { choosePassword } from './own-password.js';
 export { rest } from './rest.js';
 

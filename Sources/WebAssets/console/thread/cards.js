@@ -39,7 +39,7 @@ export function extra({ payload }) {
  * @param {{body: string, payload?: Payload}} model
  */
 export const bubbleText = ({ body, payload }) => (
-  list(payload?.cards).length || payload?.title ? '' : body
+  list(payload?.cards).length || payload?.title || payload?.caption === false ? '' : body
 );
 
 /**

@@ -50,16 +50,15 @@ const sendButton = () => el(
   icon('up'),
 );
 
-/** @param {() => void} click */
-const boltButton = (click) => el(
-  'button.icon-button.bolt',
-  {
-    type: 'button',
-    'aria-label': t('Canned replies'),
-    title: t('Canned replies'),
-    click,
-  },
-  icon('bolt'),
+/**
+ * @param {string} look of its icon, and a class
+ * @param {string} words
+ * @param {() => void} click
+ */
+const tool = (look, words, click) => el(
+  `button.icon-button.${look}`,
+  { type: 'button', 'aria-label': words, title: words, click },
+  icon(look),
 );
 
 export class Composer {
@@ -74,11 +73,22 @@ export class Composer {
   #send;
   #smile;
   #warning = '';
+  files = el('input', {
+    type: 'file',
+    multiple: true,
+    hidden: true,
+    change: () => {
+      this.#on.attach([...this.files.files ?? []]);
+      this.files.value = '';
+    },
+  });
+  #clip = tool('clip', t('Attach files'), () => this.files.click());
 
   /**
    * @param {{send: (body: string, kind: string, close: boolean) => boolean,
    *   typed: (text: string) => void, values: () => Record<string, string>,
-   *   settings: (shortcut: string) => void, run: (macro: Macro) => void}} on
+   *   settings: (shortcut: string) => void, run: (macro: Macro) => void,
+   *   attach: (files: File[]) => void, hasFiles: () => boolean}} on
    *   `send` returns whether the text was taken
    */
   constructor(on) {
@@ -137,7 +147,9 @@ export class Composer {
       el(
         'div.tools',
         {},
-        boltButton(() => this.#browse()),
+        this.files,
+        this.#clip,
+        tool('bolt', t('Canned replies'), () => this.#browse()),
         this.#smile,
         el('span.grow'),
         this.#send,
@@ -168,6 +180,7 @@ export class Composer {
     for (const button of this.#modes) button.setAttribute('aria-pressed', String(
       button.dataset.kind === kind
     ));
+    this.#clip.hidden = kind === Kind.note;
     this.root.classList.toggle('noting', kind === Kind.note);
     this.#text.placeholder = kind === Kind.note
       ? t('Note for your team only')
@@ -205,6 +218,8 @@ export class Composer {
     store.set(draftKey(id, kind), [words, draft(id, kind)].filter(Boolean).join('\n'));
     if (id === this.#id) this.mode(kind);
   }
+
+  get isNote() { return this.#kind === Kind.note; }
 
   get isEmpty() { return !this.#text.value; }
 
@@ -265,7 +280,8 @@ export class Composer {
   /** @param {boolean} close whether to close the conversation afterwards */
   #submit(close) {
     const body = this.#text.value.trim();
-    if (!body || bytesOf(body) > BODY_MAX) return;
+    const hasFiles = this.#kind === Kind.text && this.#on.hasFiles();
+    if (!body && !hasFiles || bytesOf(body) > BODY_MAX) return;
     if (this.#kind === Kind.text && nextField(body, 0)) {
       this.#toField(0);
       this.#warning = t('Fill in the selected field first');

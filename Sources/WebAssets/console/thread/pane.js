@@ -2,6 +2,7 @@
 
 import { Conversation } from '../../shared/conversation.js';
 import { el, linked } from '../../shared/dom.js';
+import { takeFiles } from '../../shared/take-files.js';
 import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
 import { t } from '../shell/language.js';
 import { Actions } from './actions.js';
@@ -10,6 +11,7 @@ import { Composer } from './composer.js';
 import { dueWords } from '../inbox/due.js';
 import { Head } from './head.js';
 import { doing } from '../inbox/activity.js';
+import { FilePart } from './file-part.js';
 import { nameOf, pathOf } from '../inbox/inbox.js';
 import { eventLine, hint, nothing, opened, preview } from './lines.js';
 import { LogView } from './log-view.js';
@@ -114,6 +116,7 @@ export class Pane {
       retitle: (title) => actions.retitle(title),
       remove: this.remove,
     });
+    this.files = new FilePart(this, on);
     this.view = this.#makeView();
     this.log = this.view.root;
     this.strip = el('div.collision', { role: 'status', hidden: true });
@@ -122,6 +125,8 @@ export class Pane {
       typed: (text) => this.talk?.typing.type(text),
       settings: on.settings,
       run: (macro) => { this.actions.run(macro); },
+      attach: (files) => this.files.bring(files),
+      hasFiles: () => !this.isExpecting && !!this.files.loaded?.isFilled,
       values: () => ({
         'visitor.name': this.row?.visitor?.name ?? '',
         'visitor.email': on.visitor.detail?.visitor?.email ?? '',
@@ -144,6 +149,7 @@ export class Pane {
         this.composer.root,
       ),
     );
+    takeFiles(this.full, (files, type) => this.files.bring(files, type));
     this.none = el('div.empty');
     this.root = el('main.thread', { 'aria-label': t('Conversation') }, this.full, this.none);
   }
@@ -152,11 +158,11 @@ export class Pane {
     const { me, outbox, changed } = this.#on;
     return new LogView({
       me,
-      state: (item) => outbox.state(item),
+      state: (item) => item.state ?? outbox.state(item),
       event: (entry) => eventLine(entry, me()),
-      extra,
+      extra: (model) => (model.kind === Kind.file ? this.files.draw(model) : extra(model)),
       text: (model) => linked(bubbleText(model)),
-      failed: (model) => this.#failed(model),
+      failed: (model) => this.files.loaded?.failed(model.key) ?? this.#failed(model),
       tail: () => [],
       lead: () => {
         const row = this.#row;
@@ -194,6 +200,7 @@ export class Pane {
       if (this.#on.link.state === 'open') this.opened();
       this.composer.root.hidden = this.row?.status === 'closed';
     }
+    this.files.loaded?.show();
     this.#on.outbox.run(); // items of the conversation before go out by REST
     this.#on.changed();
   }
@@ -331,7 +338,9 @@ export class Pane {
     if (status === 'closed') this.composer.emoji.close();
     else if (this.#isFocusDue) this.answer();
     this.log.setAttribute('aria-label', t('Conversation with {}', name));
-    const items = this.#on.outbox.items.filter((item) => item.session === this.id);
+    const items = [...this.#on.outbox.items, ...this.files.loaded?.items ?? []].filter(
+      (item) => item.session === this.id
+    );
     this.view.render(items, this.#row?.visitor?.name ?? '');
     const isSeen = document.visibilityState === 'visible';
     if (talk?.ready && this.view.isAtEnd && isSeen) talk.marks.confirm('read', talk.head);
@@ -442,7 +451,8 @@ export class Pane {
       this.#on.changed();
       return false;
     }
-    const cause = CAUSES[this.#on.outbox.add(this.id, body, kind)] ?? '';
+    const isTaken = kind === Kind.text && this.files.loaded?.send(body);
+    const cause = isTaken ? '' : CAUSES[this.#on.outbox.add(this.id, body, kind)] ?? '';
     this.actions.notify(cause);
     if (cause) return false;
     this.talk?.typing.type('');

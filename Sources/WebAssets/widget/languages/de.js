@@ -17,6 +17,7 @@ export default {
   message: 'Nachricht',
   write: 'Nachricht schreiben',
   send: 'Senden',
+  attach: 'Dateien anhängen',
   again: 'Neues Gespräch beginnen',
   closed: 'Gespräch beendet',
   closing: 'Ohne neue Nachricht endet dieses Gespräch in {}.',

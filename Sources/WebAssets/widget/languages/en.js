@@ -17,6 +17,7 @@ export default {
   message: 'Message',
   write: 'Write a message',
   send: 'Send',
+  attach: 'Attach files',
   again: 'Start a new conversation',
   closed: 'Conversation closed',
   closing: 'This conversation closes in {} without a message.',

@@ -17,6 +17,7 @@ export default {
   message: 'Mensaje',
   write: 'Escriba un mensaje',
   send: 'Enviar',
+  attach: 'Adjuntar archivos',
   again: 'Iniciar otra conversación',
   closed: 'Conversación cerrada',
   closing: 'Sin mensajes nuevos, esta conversación se cierra en {}.',

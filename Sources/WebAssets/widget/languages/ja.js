@@ -17,6 +17,7 @@ export default {
   message: 'メッセージ',
   write: 'メッセージを入力',
   send: '送信',
+  attach: 'ファイルを添付',
   again: '新しい会話を始める',
   closed: '会話は終了しました',
   closing: '新しいメッセージがない場合、この会話は{}後に終了します。',

@@ -7,30 +7,40 @@ const HEIGHT_MAX = 120; // px; a longer text scrolls
 
 /**
  * @param {{send: (text: string) => boolean, typed: (text: string) => void, draft: string,
- *   drafted: (text: string) => void}} on `draft` is in the field at first, `drafted` is called with
- *   each change of the field
+ *   drafted: (text: string) => void, attach: (files: File[], type: string) => void,
+ *   hasFiles: () => boolean}} on `draft` is in the field at first, `drafted` is called with each
+ *   change of the field
  */
 export function composer(on) {
   const text = el('textarea', { rows: 1, dir: 'auto', input, keydown });
   const send = el('button.icon-button.send', { click: submit }, icon('up'));
-  const root = el('div.compose', {}, text, send);
+  const files = el('input', { type: 'file', multiple: true, hidden: true, change });
+  const clip = el('button.icon-button', { click: () => files.click() }, icon('clip'));
+  const root = el('div.compose', {}, files, clip, text, send);
   text.value = on.draft;
 
   function speak() {
+    clip.ariaLabel = clip.title = say('attach');
     send.ariaLabel = send.title = say('send');
     text.ariaLabel = say('message');
     text.placeholder = say('write');
   }
 
   function submit() {
-    if (text.value.trim() && on.send(text.value.trim())) { text.value = ''; fit(); }
+    const words = text.value.trim();
+    if ((words || on.hasFiles()) && on.send(words)) { text.value = ''; fit(); }
     text.focus();
+  }
+
+  function change() {
+    on.attach([...files.files ?? []], '');
+    files.value = '';
   }
 
   function fit() {
     text.style.height = 'auto';
     text.style.height = `${Math.min(text.scrollHeight, HEIGHT_MAX)}px`;
-    send.disabled = !text.value.trim();
+    send.disabled = !text.value.trim() && !on.hasFiles();
     on.drafted(text.value);
   }
 
@@ -53,5 +63,5 @@ export function composer(on) {
     text.focus();
   }
 
-  return { root, text, fit, speak, write };
+  return { root, text, files, clip, fit, speak, write };
 }

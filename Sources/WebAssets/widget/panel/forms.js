@@ -1,25 +1,14 @@
-// The forms before a chat, outside the opening hours, and after a chat. The browser validates the
-// fields and shows its own messages. The app loads this file when the workspace has such a form,
-// and hands over what it has loaded itself: an import here would be a second copy of it.
+// The forms before a chat, outside the opening hours, and after a chat; cards, quick replies and
+// the menu. The browser validates the fields and shows its own messages. The app loads this file
+// when the workspace or the conversation has something of it. It has its own copy of the modules
+// that it shares with the app; the app hands over its words.
 
-/**
- * @typedef {Pick<typeof import('../../shared/dom.js'), 'CIRCLE' | 'el' | 'icon' | 'paths'>
- *   & Pick<typeof import('../words.js'), 'say'>
- *   & Pick<typeof import('./rich-content.js'), 'list'>} Parts
- */
+import { CIRCLE, el, icon, paths } from '../../shared/dom.js';
+import { list } from './list.js';
+import { menu, quickReplies, richContent } from './rich-content.js';
 
-/** @type {Parts['CIRCLE']} */
-let CIRCLE;
-/** @type {Parts['el']} */
-let el;
-/** @type {Parts['icon']} */
-let icon;
-/** @type {Parts['paths']} */
-let paths;
-/** @type {Parts['say']} */
+/** @type {typeof import('../words.js').say} */
 let say;
-/** @type {Parts['list']} */
-let list;
 
 const GRADES = /** @type {const} */ (['bad', 'poor', 'fair', 'good', 'great']);
 
@@ -107,15 +96,19 @@ function form(title, text, act, fields, submit) {
  */
 const area = (key, label, required) => ({ key, label: say(label), type: 'area', required });
 
-/** @param {Parts} parts */
-export function take(parts) { ({ CIRCLE, el, icon, paths, say, list } = parts); }
-
 /**
- * @param {{visitor: import('../visitor.js').Visitor, config: () => Partial<WidgetConfig>,
- *   session: () => string, begun: (text?: string) => void, thank: () => void}} on
- *   `begun` is called after a form that begins a conversation, with its first message
+ * `begun` is called after a form that begins a conversation, with its first message.
+ * @typedef {{visitor: import('../visitor.js').Visitor, config: () => Partial<WidgetConfig>,
+ *   session: () => string, begun: (text?: string) => void, thank: () => void,
+ *   say: typeof say, root: ShadowRoot}} FormParts
  */
-export const forms = ({ visitor, config, session, begun, thank }) => ({
+
+/** @param {FormParts} on */
+const made = ({ visitor, config, session, begun, thank }) => ({
+  menu,
+  quickReplies,
+  richContent,
+
   leave: () => form(say('leave'), config().offline?.text ?? '', 'leave', [
     { key: 'name', label: say('name'), type: 'text' },
     { key: 'email', label: say('email'), type: 'email', required: true },
@@ -143,3 +136,12 @@ export const forms = ({ visitor, config, session, begun, thank }) => ({
     });
   },
 });
+
+/** @param {FormParts} on */
+export function forms(on) {
+  say = on.say;
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(FORM_STYLES);
+  on.root.adoptedStyleSheets = [...on.root.adoptedStyleSheets, sheet];
+  return made(on);
+}

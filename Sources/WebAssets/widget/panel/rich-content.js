@@ -2,18 +2,11 @@
 // parts of the wrong type are left out.
 
 import { el } from '../../shared/dom.js';
-import { say } from '../words.js';
+import { list } from './list.js';
 
 const SAFE = /^(https?|mailto|tel):/i;
 
 /** @typedef {(label: string, value?: string, type?: string) => void} Act is called by a click */
-
-/**
- * @template T
- * @param {T[] | undefined} some of any type in fact
- * @returns {T[]}
- */
-export const list = (some) => some?.map ? some : [];
 
 /**
  * @param {Choice[] | undefined} some
@@ -58,13 +51,14 @@ export const quickReplies = (some, choose) => el(
 );
 
 /**
+ * @param {string} title
  * @param {Choice[]} actions
  * @param {(text: string, payload?: Payload) => void} send
  */
-export const menu = (actions, send) => el(
+export const menu = (title, actions, send) => el(
   'details.menu',
   {},
-  el('summary', {}, say('menu')),
+  el('summary', {}, title),
   el('div', { dir: 'auto' }, buttons(
     actions,
     'action',

@@ -42,6 +42,7 @@ export default {
   'Assigned to you': 'مسندة إليك',
   'assigned to {}': 'مسندة إلى {}',
   'Assigning': 'جارٍ الإسناد',
+  'Attach files': 'إرفاق ملفات',
   'Attribute': 'سمة',
   'Available': 'متاح',
   'away': 'بعيد',

@@ -41,6 +41,7 @@ export default {
   'Assigned to you': 'Ihnen zugewiesen',
   'assigned to {}': 'zugewiesen an {}',
   'Assigning': 'Wird zugewiesen',
+  'Attach files': 'Dateien anhängen',
   'Attribute': 'Merkmal',
   'Available': 'Verfügbar',
   'away': 'abwesend',

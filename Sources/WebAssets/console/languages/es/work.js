@@ -41,6 +41,7 @@ export default {
   'Assigned to you': 'Asignada a usted',
   'assigned to {}': 'asignada a {}',
   'Assigning': 'Asignando',
+  'Attach files': 'Adjuntar archivos',
   'Attribute': 'Atributo',
   'Available': 'Disponible',
   'away': 'ausente',

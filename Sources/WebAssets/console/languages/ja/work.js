@@ -41,6 +41,7 @@ export default {
   'Assigned to you': '自分の担当',
   'assigned to {}': '担当: {}',
   'Assigning': '割り当てています',
+  'Attach files': 'ファイルを添付',
   'Attribute': '属性',
   'Available': '対応可',
   'away': '離席中',

@@ -41,6 +41,7 @@ export default {
   'Assigned to you': 'มอบหมายให้คุณ',
   'assigned to {}': 'มอบหมายให้ {}',
   'Assigning': 'กำลังมอบหมาย',
+  'Attach files': 'แนบไฟล์',
   'Attribute': 'แอตทริบิวต์',
   'Available': 'พร้อมรับ',
   'away': 'ไม่อยู่',
