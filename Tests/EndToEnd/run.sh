@@ -172,6 +172,7 @@ beside "admin" ./admin.sh
 beside "widget" ./widget.sh
 beside "widget, hosts" ./widget_host.sh
 beside "widget, conversation" ./widget_talk.sh
+beside "attachments, browser" ./attachments_browser.sh
 beside "firefox" ./firefox.sh
 beside "webkit" ./webkit.sh
 beside "console" ./console.sh

@@ -59,7 +59,7 @@ async function begin(app, origin, prefix) {
     entry: (id) => session.talk?.ids.get(id),
     entries: () => session.talk?.entries ?? [],
     senderOf: ({ sender }) => (sender.kind === 'visitor' ? say('you') : sender.name ?? ''),
-    flag: (any) => { if (any) store.set(`${prefix}files`, 1); else store.remove(`${prefix}files`); },
+    flag: (is) => { if (is) store.set(`${prefix}files`, 1); else store.remove(`${prefix}files`); },
     isOver: (code) => /^(session_closed|no_such_session)$/.test(code),
   });
   app.files = files;

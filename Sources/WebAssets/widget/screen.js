@@ -108,7 +108,7 @@ export class Screen {
    */
   #extra(model) {
     const { payload, kind, out, key } = model;
-    if (kind === Kind.file) return this.#app.drawFiles(model);
+    if (kind === Kind.file) return payload && this.#app.drawFiles(model);
     if (out || !isRich(payload) && !payload?.buttons) return null;
     if (!this.#app.forms) this.#app.loadForms();
     return this.#app.forms?.richContent(payload ?? {}, this.#reply(key));

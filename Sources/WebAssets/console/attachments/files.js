@@ -78,7 +78,7 @@ async function begin(pane, on) {
     begin: async () => pane.id,
     request: requests,
     limits: () => limits,
-    receiver: () => pane.row?.visitor?.name ?? '',
+    receiver: () => pane.name,
     refusal: () => (composer.isNote ? 'no_note' : ''),
     place: (tray) => {
       const after = composer.root.querySelector('.modes');
@@ -95,7 +95,7 @@ async function begin(pane, on) {
     entry: (id) => pane.talk?.ids.get(id),
     entries,
     senderOf: ({ sender }) => (sender.id === me.id ? say('you') : sender.name ?? ''),
-    flag: (any) => { if (any) store.set(key, 1); else store.remove(key); },
+    flag: (is) => { if (is) store.set(key, 1); else store.remove(key); },
     isOver: () => false, // a closed conversation can be reopened
   });
   pane.files.loaded = files;

@@ -28,6 +28,7 @@ const MENU = [
     ['single-sign-on', t('Single sign-on'), 'lock', () => import('./single-sign-on.js')],
     ['hours', t('Business hours'), 'clock', () => import('./hours.js')],
     ['queue', t('Queue'), 'inbox', () => import('./queue.js')],
+    ['attachments', t('Attachments'), 'clip', () => import('./attachments.js')],
     ['visitors', t('Visitors on the site'), 'globe', () => import('./visitors.js')],
     ['deleted', t('Deleted conversations'), 'x', () => import('./deleted.js')],
   ]],

@@ -27,6 +27,10 @@ const DEFAULTS = {
   security: { require_second_factor: false },
   routing: { rules: [] },
   watching: { enabled: false },
+  attachments: {
+    enabled: true, bytes_max: 20 << 20, total_bytes: 5 * 2 ** 30,
+    types: ['images', 'pdf', 'text', 'office', 'audio', 'video', 'archives'],
+  },
 };
 
 export class Workspace {
@@ -86,6 +90,7 @@ function full({ settings, ...rest }) {
       security: { ...base.security, ...settings.security },
       routing: { ...base.routing, ...settings.routing },
       watching: { ...base.watching, ...settings.watching },
+      attachments: settings.attachments ?? base.attachments,
     },
   };
 }

@@ -57,6 +57,8 @@ const NEXT = 'next';
 export class Pane {
   /** The id of the open conversation, '' or `NEXT`. */
   id = '';
+  /** Of the visitor, as the head shows it. */
+  name = '';
   /** @type {Conversation?} */
   talk = null;
   #on;
@@ -160,7 +162,8 @@ export class Pane {
       me,
       state: (item) => item.state ?? outbox.state(item),
       event: (entry) => eventLine(entry, me()),
-      extra: (model) => (model.kind === Kind.file ? this.files.draw(model) : extra(model)),
+      extra: (model) => (model.kind === Kind.file && model.payload ? this.files.draw(model)
+        : extra(model)),
       text: (model) => linked(bubbleText(model)),
       failed: (model) => this.files.loaded?.failed(model.key) ?? this.#failed(model),
       tail: () => [],
@@ -321,6 +324,7 @@ export class Pane {
     const assignee = talk?.ready ? talk.assignee : row?.assignee;
     const name = this.isExpecting ? t('Next conversation')
       : this.#row ? nameOf(this.#row) : t('Conversation');
+    this.name = name;
     this.#noteMove(status, assignee);
     this.head.render({
       name,

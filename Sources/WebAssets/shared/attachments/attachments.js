@@ -45,7 +45,7 @@ Object.assign(paths, {
  *   layer: (dialog: HTMLElement) => void, changed: () => void, focus: () => void,
  *   sent: () => void, committed: (item: FileItem, stored: Stored) => void,
  *   entry: (id: string) => Entry | undefined, entries: () => Entry[],
- *   senderOf: (entry: Entry) => string, flag: (any: boolean) => void,
+ *   senderOf: (entry: Entry) => string, flag: (is: boolean) => void,
  *   isOver: (code: string) => boolean}} FileHost
  */
 
@@ -178,11 +178,11 @@ export class Attachments {
   /** @param {HTMLElement} node @param {Payload | undefined} payload */
   #fill(node, payload) {
     const files = listed(payload?.attachments);
-    node.replaceChildren(...files.length ? committed(files, {
+    node.replaceChildren(...committed(files, {
       links: this.#links,
       open: (id) => this.#view(id),
       failed: (words) => this.#tray.refuse(words),
-    }) : [el('p.meta', {}, say('deleted'))]);
+    }));
   }
 
   /** @param {Parcel} parcel @param {HTMLElement} node */

@@ -28,7 +28,7 @@ const AGAIN_MAX = 3; // attempts to send the message after files that the gatewa
  * @typedef {{name: string, request: (session: string) => import('./upload.js').Request,
  *   session: () => Promise<string>, changed: (parcel: Parcel) => void,
  *   committed: (parcel: Parcel, stored?: Stored) => void,
- *   flag: (any: boolean) => void}} SendingParts
+ *   flag: (is: boolean) => void}} SendingParts
  * `name` is that of the database; `session` the conversation of a parcel that has none; `committed`
  * has no place if another tab has sent it; `flag` remembers whether there is something to send
  * after a reload

@@ -94,13 +94,12 @@ export class Tray {
     this.files.push(file);
     const thumb = el('span.thumb', {}, icon('file'));
     const about = el('span.meta', {}, facts(file));
-    const words = el('div', {}, el('b.truncate', { dir: 'auto', title: name }, name), about);
     /** @type {HTMLLIElement} */
     const line = el(
       'li',
       {},
       thumb,
-      words,
+      el('div', {}, el('b.truncate', { dir: 'auto', title: name }, name), about),
       el('button.icon-button', {
         type: 'button',
         'aria-label': say('remove', name),
@@ -115,7 +114,7 @@ export class Tray {
       about.textContent = facts(file);
       thumb.classList.add('big');
       thumb.replaceChildren(picture.canvas);
-      words.append(describing(file));
+      line.append(describing(file));
     });
   }
 

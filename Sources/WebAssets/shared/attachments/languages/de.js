@@ -35,7 +35,6 @@ export default {
   whole: 'Ganzes Bild',
   download: 'Herunterladen',
   no_file: 'Die Datei konnte nicht geladen werden. Versuchen Sie es erneut.',
-  deleted: 'Diese Datei wurde gelöscht.',
   place: 'Bild {1} von {2}',
   of: '{1} von {2}',
   zoom_in: 'Vergrößern',

@@ -36,7 +36,6 @@ export default {
   whole: 'Whole picture',
   download: 'Download',
   no_file: 'The file could not be loaded. Try again.',
-  deleted: 'This file was deleted.',
   place: 'Picture {1} of {2}',
   of: '{1} of {2}',
   zoom_in: 'Zoom in',

@@ -35,7 +35,6 @@ export default {
   whole: 'Imagen completa',
   download: 'Descargar',
   no_file: 'No se pudo cargar el archivo. Inténtelo de nuevo.',
-  deleted: 'Este archivo se eliminó.',
   place: 'Imagen {1} de {2}',
   of: '{1} de {2}',
   zoom_in: 'Acercar',

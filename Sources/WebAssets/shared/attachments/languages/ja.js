@@ -35,7 +35,6 @@ export default {
   whole: '画像全体',
   download: 'ダウンロード',
   no_file: 'ファイルを読み込めませんでした。もう一度お試しください。',
-  deleted: 'このファイルは削除されました。',
   place: '画像 {1} / {2}',
   of: '{1} / {2}',
   zoom_in: '拡大',
