@@ -46,58 +46,58 @@ static const unsigned char brotli_4[] = {
 #embed "pads-790cbce49a.svg.br"
 };
 static const unsigned char plain_5[] = {
-#embed "widget-ar-ac4c90c795.js"
+#embed "widget-ar-f8353a83a6.js"
 };
 static const unsigned char gzip_5[] = {
-#embed "widget-ar-ac4c90c795.js.gz"
+#embed "widget-ar-f8353a83a6.js.gz"
 };
 static const unsigned char brotli_5[] = {
-#embed "widget-ar-ac4c90c795.js.br"
+#embed "widget-ar-f8353a83a6.js.br"
 };
 static const unsigned char plain_6[] = {
-#embed "widget-de-e01ead7632.js"
+#embed "widget-de-2bffad1519.js"
 };
 static const unsigned char gzip_6[] = {
-#embed "widget-de-e01ead7632.js.gz"
+#embed "widget-de-2bffad1519.js.gz"
 };
 static const unsigned char brotli_6[] = {
-#embed "widget-de-e01ead7632.js.br"
+#embed "widget-de-2bffad1519.js.br"
 };
 static const unsigned char plain_7[] = {
-#embed "widget-en-adf472d9aa.js"
+#embed "widget-en-07426f0e8d.js"
 };
 static const unsigned char gzip_7[] = {
-#embed "widget-en-adf472d9aa.js.gz"
+#embed "widget-en-07426f0e8d.js.gz"
 };
 static const unsigned char brotli_7[] = {
-#embed "widget-en-adf472d9aa.js.br"
+#embed "widget-en-07426f0e8d.js.br"
 };
 static const unsigned char plain_8[] = {
-#embed "widget-es-aacef23c1a.js"
+#embed "widget-es-ad98c0c505.js"
 };
 static const unsigned char gzip_8[] = {
-#embed "widget-es-aacef23c1a.js.gz"
+#embed "widget-es-ad98c0c505.js.gz"
 };
 static const unsigned char brotli_8[] = {
-#embed "widget-es-aacef23c1a.js.br"
+#embed "widget-es-ad98c0c505.js.br"
 };
 static const unsigned char plain_9[] = {
-#embed "widget-ja-6dd8e2935a.js"
+#embed "widget-ja-b1d6f6ccc8.js"
 };
 static const unsigned char gzip_9[] = {
-#embed "widget-ja-6dd8e2935a.js.gz"
+#embed "widget-ja-b1d6f6ccc8.js.gz"
 };
 static const unsigned char brotli_9[] = {
-#embed "widget-ja-6dd8e2935a.js.br"
+#embed "widget-ja-b1d6f6ccc8.js.br"
 };
 static const unsigned char plain_10[] = {
-#embed "widget-th-7f21d27c41.js"
+#embed "widget-th-009e1291fe.js"
 };
 static const unsigned char gzip_10[] = {
-#embed "widget-th-7f21d27c41.js.gz"
+#embed "widget-th-009e1291fe.js.gz"
 };
 static const unsigned char brotli_10[] = {
-#embed "widget-th-7f21d27c41.js.br"
+#embed "widget-th-009e1291fe.js.br"
 };
 static const unsigned char plain_11[] = {
 #embed "qr-code-27b29e7d37.js"
@@ -109,258 +109,330 @@ static const unsigned char brotli_11[] = {
 #embed "qr-code-27b29e7d37.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-forms-62c3251efd.js"
+#embed "attachments-ar-4c162cf909.js"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-forms-62c3251efd.js.gz"
+#embed "attachments-ar-4c162cf909.js.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-forms-62c3251efd.js.br"
+#embed "attachments-ar-4c162cf909.js.br"
 };
 static const unsigned char plain_13[] = {
-#embed "widget-app-d687b61bd4.js"
+#embed "attachments-de-25ea3a8052.js"
 };
 static const unsigned char gzip_13[] = {
-#embed "widget-app-d687b61bd4.js.gz"
+#embed "attachments-de-25ea3a8052.js.gz"
 };
 static const unsigned char brotli_13[] = {
-#embed "widget-app-d687b61bd4.js.br"
+#embed "attachments-de-25ea3a8052.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-watch-7c9d7031cd.js"
+#embed "attachments-en-25078275c5.js"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-watch-7c9d7031cd.js.gz"
+#embed "attachments-en-25078275c5.js.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-watch-7c9d7031cd.js.br"
+#embed "attachments-en-25078275c5.js.br"
 };
 static const unsigned char plain_15[] = {
-#embed "widget.js"
+#embed "attachments-es-383efd728b.js"
 };
 static const unsigned char gzip_15[] = {
-#embed "widget.js.gz"
+#embed "attachments-es-383efd728b.js.gz"
 };
 static const unsigned char brotli_15[] = {
-#embed "widget.js.br"
+#embed "attachments-es-383efd728b.js.br"
 };
 static const unsigned char plain_16[] = {
-#embed "widget.d.ts"
+#embed "attachments-ja-903d656d4b.js"
 };
 static const unsigned char gzip_16[] = {
-#embed "widget.d.ts.gz"
+#embed "attachments-ja-903d656d4b.js.gz"
 };
 static const unsigned char brotli_16[] = {
-#embed "widget.d.ts.br"
+#embed "attachments-ja-903d656d4b.js.br"
 };
 static const unsigned char plain_17[] = {
-#embed "console-work-ar-148727124d.js"
+#embed "attachments-th-8dd90bf04f.js"
 };
 static const unsigned char gzip_17[] = {
-#embed "console-work-ar-148727124d.js.gz"
+#embed "attachments-th-8dd90bf04f.js.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "console-work-ar-148727124d.js.br"
+#embed "attachments-th-8dd90bf04f.js.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-work-de-e62f7058e5.js"
+#embed "widget-files-03b2238d2d.js"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-work-de-e62f7058e5.js.gz"
+#embed "widget-files-03b2238d2d.js.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-work-de-e62f7058e5.js.br"
+#embed "widget-files-03b2238d2d.js.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-work-es-4fb9c8a8ea.js"
+#embed "widget-forms-014111beca.js"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-work-es-4fb9c8a8ea.js.gz"
+#embed "widget-forms-014111beca.js.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-work-es-4fb9c8a8ea.js.br"
+#embed "widget-forms-014111beca.js.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-work-ja-ea322de4a5.js"
+#embed "widget-app-e8b4de311f.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-work-ja-ea322de4a5.js.gz"
+#embed "widget-app-e8b4de311f.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-work-ja-ea322de4a5.js.br"
+#embed "widget-app-e8b4de311f.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-work-th-cd029a4edc.js"
+#embed "widget-watch-7c9d7031cd.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-work-th-cd029a4edc.js.gz"
+#embed "widget-watch-7c9d7031cd.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-work-th-cd029a4edc.js.br"
+#embed "widget-watch-7c9d7031cd.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "console-settings-ar-d119d5d603.js"
+#embed "widget.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "console-settings-ar-d119d5d603.js.gz"
+#embed "widget.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "console-settings-ar-d119d5d603.js.br"
+#embed "widget.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "console-settings-de-3a75a580a1.js"
+#embed "widget.d.ts"
 };
 static const unsigned char gzip_23[] = {
-#embed "console-settings-de-3a75a580a1.js.gz"
+#embed "widget.d.ts.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "console-settings-de-3a75a580a1.js.br"
+#embed "widget.d.ts.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-settings-es-617b9a24b0.js"
+#embed "console-work-ar-a4ecf7cbab.js"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-settings-es-617b9a24b0.js.gz"
+#embed "console-work-ar-a4ecf7cbab.js.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-settings-es-617b9a24b0.js.br"
+#embed "console-work-ar-a4ecf7cbab.js.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-settings-ja-1d95208db6.js"
+#embed "console-work-de-e60813507a.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-settings-ja-1d95208db6.js.gz"
+#embed "console-work-de-e60813507a.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-settings-ja-1d95208db6.js.br"
+#embed "console-work-de-e60813507a.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-settings-th-451763654c.js"
+#embed "console-work-es-793246f3b4.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-settings-th-451763654c.js.gz"
+#embed "console-work-es-793246f3b4.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-settings-th-451763654c.js.br"
+#embed "console-work-es-793246f3b4.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "preview-0ea8eafd7b.css"
+#embed "console-work-ja-063e3c01f7.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "preview-0ea8eafd7b.css.gz"
+#embed "console-work-ja-063e3c01f7.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "preview-0ea8eafd7b.css.br"
+#embed "console-work-ja-063e3c01f7.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-71887223e9.css"
+#embed "console-work-th-0cbbba89d6.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-71887223e9.css.gz"
+#embed "console-work-th-0cbbba89d6.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-71887223e9.css.br"
+#embed "console-work-th-0cbbba89d6.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "icon-192-799c892582.png"
+#embed "console-settings-ar-0d2fa22478.js"
+};
+static const unsigned char gzip_29[] = {
+#embed "console-settings-ar-0d2fa22478.js.gz"
+};
+static const unsigned char brotli_29[] = {
+#embed "console-settings-ar-0d2fa22478.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "icon-512-c25581b192.png"
+#embed "console-settings-de-77bf83a294.js"
+};
+static const unsigned char gzip_30[] = {
+#embed "console-settings-de-77bf83a294.js.gz"
+};
+static const unsigned char brotli_30[] = {
+#embed "console-settings-de-77bf83a294.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "icon-maskable-db59bac642.png"
+#embed "console-settings-es-0dd2f95f75.js"
+};
+static const unsigned char gzip_31[] = {
+#embed "console-settings-es-0dd2f95f75.js.gz"
+};
+static const unsigned char brotli_31[] = {
+#embed "console-settings-es-0dd2f95f75.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console.webmanifest"
+#embed "console-settings-ja-a272dfbd45.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console.webmanifest.gz"
+#embed "console-settings-ja-a272dfbd45.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console.webmanifest.br"
+#embed "console-settings-ja-a272dfbd45.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-worker.js"
+#embed "console-settings-th-8d51a72fd6.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-worker.js.gz"
+#embed "console-settings-th-8d51a72fd6.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-worker.js.br"
+#embed "console-settings-th-8d51a72fd6.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-pages-4eeafd294d.js"
+#embed "preview-0ea8eafd7b.css"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-pages-4eeafd294d.js.gz"
+#embed "preview-0ea8eafd7b.css.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-pages-4eeafd294d.js.br"
+#embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-c6d6ca788d.js"
+#embed "console-b481009720.css"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-c6d6ca788d.js.gz"
+#embed "console-b481009720.css.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-c6d6ca788d.js.br"
+#embed "console-b481009720.css.br"
 };
 static const unsigned char plain_36[] = {
-#embed "console.html"
+#embed "icon-192-799c892582.png"
 };
 static const unsigned char plain_37[] = {
-#embed "setup-6f6082f145.css"
-};
-static const unsigned char gzip_37[] = {
-#embed "setup-6f6082f145.css.gz"
-};
-static const unsigned char brotli_37[] = {
-#embed "setup-6f6082f145.css.br"
+#embed "icon-512-c25581b192.png"
 };
 static const unsigned char plain_38[] = {
-#embed "setup-4db765fcc1.js"
-};
-static const unsigned char gzip_38[] = {
-#embed "setup-4db765fcc1.js.gz"
-};
-static const unsigned char brotli_38[] = {
-#embed "setup-4db765fcc1.js.br"
+#embed "icon-maskable-db59bac642.png"
 };
 static const unsigned char plain_39[] = {
-#embed "setup.html"
+#embed "console.webmanifest"
+};
+static const unsigned char gzip_39[] = {
+#embed "console.webmanifest.gz"
+};
+static const unsigned char brotli_39[] = {
+#embed "console.webmanifest.br"
 };
 static const unsigned char plain_40[] = {
-#embed "reference-ed4c6bbd2e.css"
+#embed "console-worker.js"
 };
 static const unsigned char gzip_40[] = {
-#embed "reference-ed4c6bbd2e.css.gz"
+#embed "console-worker.js.gz"
 };
 static const unsigned char brotli_40[] = {
-#embed "reference-ed4c6bbd2e.css.br"
+#embed "console-worker.js.br"
 };
 static const unsigned char plain_41[] = {
-#embed "reference-38e0c35b6a.js"
+#embed "console-files-3edb9309cf.js"
 };
 static const unsigned char gzip_41[] = {
-#embed "reference-38e0c35b6a.js.gz"
+#embed "console-files-3edb9309cf.js.gz"
 };
 static const unsigned char brotli_41[] = {
-#embed "reference-38e0c35b6a.js.br"
+#embed "console-files-3edb9309cf.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "api.html"
+#embed "console-pages-ed6699b962.js"
+};
+static const unsigned char gzip_42[] = {
+#embed "console-pages-ed6699b962.js.gz"
+};
+static const unsigned char brotli_42[] = {
+#embed "console-pages-ed6699b962.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "demo-2d3ac51962.css"
+#embed "console-41cc720659.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "demo-2d3ac51962.css.gz"
+#embed "console-41cc720659.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "demo-2d3ac51962.css.br"
+#embed "console-41cc720659.js.br"
 };
 static const unsigned char plain_44[] = {
+#embed "console.html"
+};
+static const unsigned char plain_45[] = {
+#embed "setup-6f6082f145.css"
+};
+static const unsigned char gzip_45[] = {
+#embed "setup-6f6082f145.css.gz"
+};
+static const unsigned char brotli_45[] = {
+#embed "setup-6f6082f145.css.br"
+};
+static const unsigned char plain_46[] = {
+#embed "setup-526e385747.js"
+};
+static const unsigned char gzip_46[] = {
+#embed "setup-526e385747.js.gz"
+};
+static const unsigned char brotli_46[] = {
+#embed "setup-526e385747.js.br"
+};
+static const unsigned char plain_47[] = {
+#embed "setup.html"
+};
+static const unsigned char plain_48[] = {
+#embed "reference-ed4c6bbd2e.css"
+};
+static const unsigned char gzip_48[] = {
+#embed "reference-ed4c6bbd2e.css.gz"
+};
+static const unsigned char brotli_48[] = {
+#embed "reference-ed4c6bbd2e.css.br"
+};
+static const unsigned char plain_49[] = {
+#embed "reference-6d1bf4d8a1.js"
+};
+static const unsigned char gzip_49[] = {
+#embed "reference-6d1bf4d8a1.js.gz"
+};
+static const unsigned char brotli_49[] = {
+#embed "reference-6d1bf4d8a1.js.br"
+};
+static const unsigned char plain_50[] = {
+#embed "api.html"
+};
+static const unsigned char plain_51[] = {
+#embed "demo-2d3ac51962.css"
+};
+static const unsigned char gzip_51[] = {
+#embed "demo-2d3ac51962.css.gz"
+};
+static const unsigned char brotli_51[] = {
+#embed "demo-2d3ac51962.css.br"
+};
+static const unsigned char plain_52[] = {
 #embed "demo.html"
 };
 
@@ -385,27 +457,27 @@ static const chirrup_asset assets[] = {
      "/assets/pads.svg",
      "image/svg+xml",
      FORM(plain_4), FORM(gzip_4), FORM(brotli_4)},
-    {"/assets/widget-ar-ac4c90c795.js",
+    {"/assets/widget-ar-f8353a83a6.js",
      "/assets/widget-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_5), FORM(gzip_5), FORM(brotli_5)},
-    {"/assets/widget-de-e01ead7632.js",
+    {"/assets/widget-de-2bffad1519.js",
      "/assets/widget-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
-    {"/assets/widget-en-adf472d9aa.js",
+    {"/assets/widget-en-07426f0e8d.js",
      "/assets/widget-en.js",
      "text/javascript; charset=utf-8",
      FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
-    {"/assets/widget-es-aacef23c1a.js",
+    {"/assets/widget-es-ad98c0c505.js",
      "/assets/widget-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_8), FORM(gzip_8), FORM(brotli_8)},
-    {"/assets/widget-ja-6dd8e2935a.js",
+    {"/assets/widget-ja-b1d6f6ccc8.js",
      "/assets/widget-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_9), FORM(gzip_9), FORM(brotli_9)},
-    {"/assets/widget-th-7f21d27c41.js",
+    {"/assets/widget-th-009e1291fe.js",
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
@@ -413,136 +485,168 @@ static const chirrup_asset assets[] = {
      "/assets/qr-code.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-forms-62c3251efd.js",
-     "/assets/widget-forms.js",
+    {"/assets/attachments-ar-4c162cf909.js",
+     "/assets/attachments-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
-    {"/assets/widget-app-d687b61bd4.js",
-     "/assets/widget-app.js",
+    {"/assets/attachments-de-25ea3a8052.js",
+     "/assets/attachments-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
+    {"/assets/attachments-en-25078275c5.js",
+     "/assets/attachments-en.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
+    {"/assets/attachments-es-383efd728b.js",
+     "/assets/attachments-es.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+    {"/assets/attachments-ja-903d656d4b.js",
+     "/assets/attachments-ja.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
+    {"/assets/attachments-th-8dd90bf04f.js",
+     "/assets/attachments-th.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+    {"/assets/widget-files-03b2238d2d.js",
+     "/assets/widget-files.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
+    {"/assets/widget-forms-014111beca.js",
+     "/assets/widget-forms.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
+    {"/assets/widget-app-e8b4de311f.js",
+     "/assets/widget-app.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
     {"/assets/widget-watch-7c9d7031cd.js",
      "/assets/widget-watch.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
+     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
     {"/widget.js",
      "/widget.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
     {"/widget.d.ts",
      "/widget.d.ts",
      "text/plain; charset=utf-8",
-     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
-    {"/assets/console-work-ar-148727124d.js",
+     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
+    {"/assets/console-work-ar-a4ecf7cbab.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-work-de-e62f7058e5.js",
+     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
+    {"/assets/console-work-de-e60813507a.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-work-es-4fb9c8a8ea.js",
+     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
+    {"/assets/console-work-es-793246f3b4.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-work-ja-ea322de4a5.js",
+     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
+    {"/assets/console-work-ja-063e3c01f7.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-work-th-cd029a4edc.js",
+     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
+    {"/assets/console-work-th-0cbbba89d6.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
-    {"/assets/console-settings-ar-d119d5d603.js",
+     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
+    {"/assets/console-settings-ar-0d2fa22478.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
-    {"/assets/console-settings-de-3a75a580a1.js",
+     FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
+    {"/assets/console-settings-de-77bf83a294.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-settings-es-617b9a24b0.js",
+     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
+    {"/assets/console-settings-es-0dd2f95f75.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-settings-ja-1d95208db6.js",
+     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
+    {"/assets/console-settings-ja-a272dfbd45.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-settings-th-451763654c.js",
+     FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
+    {"/assets/console-settings-th-8d51a72fd6.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
+     FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
     {"/assets/preview-0ea8eafd7b.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
-     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-71887223e9.css",
+     FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
+    {"/assets/console-b481009720.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
-     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
+     FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
     {"/assets/icon-192-799c892582.png",
      "/assets/icon-192.png",
      "image/png",
-     FORM(plain_29), NONE, NONE},
+     FORM(plain_36), NONE, NONE},
     {"/assets/icon-512-c25581b192.png",
      "/assets/icon-512.png",
      "image/png",
-     FORM(plain_30), NONE, NONE},
+     FORM(plain_37), NONE, NONE},
     {"/assets/icon-maskable-db59bac642.png",
      "/assets/icon-maskable.png",
      "image/png",
-     FORM(plain_31), NONE, NONE},
+     FORM(plain_38), NONE, NONE},
     {"/console.webmanifest",
      "/console.webmanifest",
      "application/manifest+json",
-     FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
+     FORM(plain_39), FORM(gzip_39), FORM(brotli_39)},
     {"/console-worker.js",
      "/console-worker.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-pages-4eeafd294d.js",
+     FORM(plain_40), FORM(gzip_40), FORM(brotli_40)},
+    {"/assets/console-files-3edb9309cf.js",
+     "/assets/console-files.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
+    {"/assets/console-pages-ed6699b962.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-c6d6ca788d.js",
+     FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
+    {"/assets/console-41cc720659.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
+     FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
-     FORM(plain_36), NONE, NONE},
+     FORM(plain_44), NONE, NONE},
     {"/assets/setup-6f6082f145.css",
      "/assets/setup.css",
      "text/css; charset=utf-8",
-     FORM(plain_37), FORM(gzip_37), FORM(brotli_37)},
-    {"/assets/setup-4db765fcc1.js",
+     FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
+    {"/assets/setup-526e385747.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_38), FORM(gzip_38), FORM(brotli_38)},
+     FORM(plain_46), FORM(gzip_46), FORM(brotli_46)},
     {"/setup",
      "/setup",
      "text/html; charset=utf-8",
-     FORM(plain_39), NONE, NONE},
+     FORM(plain_47), NONE, NONE},
     {"/assets/reference-ed4c6bbd2e.css",
      "/assets/reference.css",
      "text/css; charset=utf-8",
-     FORM(plain_40), FORM(gzip_40), FORM(brotli_40)},
-    {"/assets/reference-38e0c35b6a.js",
+     FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},
+    {"/assets/reference-6d1bf4d8a1.js",
      "/assets/reference.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
+     FORM(plain_49), FORM(gzip_49), FORM(brotli_49)},
     {"/api",
      "/api",
      "text/html; charset=utf-8",
-     FORM(plain_42), NONE, NONE},
+     FORM(plain_50), NONE, NONE},
     {"/assets/demo-2d3ac51962.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
+     FORM(plain_51), FORM(gzip_51), FORM(brotli_51)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_44), NONE, NONE},
+     FORM(plain_52), NONE, NONE},
 };
