@@ -225,10 +225,15 @@ let package = Package(
         "Primitives",
       ]),
     suite(
+      "AttachmentsTests",
+      [
+        "Attachments", "DomainFixtures", "Directory", "Postgres", "Kernel", "JSON", "Primitives",
+      ]),
+    suite(
       "RESTTests",
       [
         "REST", "DomainFixtures", "Conversations", "Automation", "OpenID", "WebPush", "Webhooks",
-        "Directory",
+        "Attachments", "Directory",
         "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
         "Primitives",
       ]),

@@ -71,3 +71,5 @@ check "the totals are those of the rows" test "$(one "SELECT bool_and(t.bytes = 
   USING (workspace_id)")" = t
 check "PostgreSQL refused the gateway's login nothing" is_unrefused
 check "the gateway stops in good order afterwards" stop_gateway
+
+[ $failures = 0 ]

@@ -42,7 +42,8 @@ def before_load_schema(context, raw_schema):
                 if parameter["name"] in example["parameters"]:
                     parameter["example"] = example["parameters"][parameter["name"]]
             if example["body"] is not None and "requestBody" in operation:
-                operation["requestBody"]["content"]["application/json"]["example"] = example["body"]
+                for content in operation["requestBody"]["content"].values():
+                    content["example"] = example["body"]
 
 
 def fit(case):

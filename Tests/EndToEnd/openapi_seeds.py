@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import uuid
 
 url, log, owner, target = sys.argv[1:5]
 admin = "/api/v1/admin"
@@ -187,12 +188,50 @@ for name in "kept", "deleted":
             raise
 
 
+def uploads(base, token, text="seed of a file"):
+    """Returns the ids of a stored file, of one to be removed, and of an upload that waits for its only part."""
+    ids = [str(uuid.uuid4()) for _ in range(3)]
+    for id in ids:
+        ask("POST", base + "/attachments", {"id": id, "name": "seed.txt", "bytes": len(text)}, token)
+    for id in ids[:2]:
+        headers = {"Content-Type": "application/octet-stream", "Authorization": "Bearer " + token}
+        part = urllib.request.Request(f"{url}{base}/attachments/{id}/parts/0", text.encode(), headers, method="PUT")
+        urllib.request.urlopen(part, timeout=30).close()
+    return ids
+
+
 def of(**values):
     """Returns parameters and a body; in a second run the intent has another name."""
     return {"body": values.pop("body", None), "parameters": values}
 
 
+own = f"/api/v1/widget/sessions/{visits[3]['session']}"
+files = {
+    base: uploads(base, token) for base, token in ((own, visits[3]["token"]), (f"{talk}/{waiting[0]}", keys[0]["key"]))}
+link = ask("POST", own + "/attachments/links", {"ids": files[own][:1]}, visits[3]["token"])["links"][0]["url"]
+linked = dict(part.split("=", 1) for part in link.split("?")[1].split("&"))
+
+
+def of_files(pattern, base):
+    """The examples of the operations of attachments below a conversation."""
+    id = base.split("/")[-1]
+    stored, removed, waiting = files[base]
+    part = f"{pattern}/attachments/{{attachment}}"
+    return {
+        f"POST {pattern}/attachments": of(id=id, body={"id": str(uuid.uuid4()), "name": "new.txt", "bytes": 5}),
+        f"PUT {part}/parts/{{offset}}": of(id=id, attachment=waiting, offset="0", body="seed of a file"),
+        f"GET {part}": of(id=id, attachment=stored),
+        f"DELETE {part}": of(id=id, attachment=removed),
+        f"POST {pattern}/attachments/links": of(id=id, body={"ids": [stored]}),
+    }
+
+
 examples = {
+    **of_files(f"{talk}/{{id}}", f"{talk}/{waiting[0]}"),
+    **of_files("/api/v1/widget/sessions/{id}", own),
+    "POST /api/v1/widget/sessions/{id}/messages": of(
+        id=visits[3]["session"], body={"id": str(uuid.uuid4()), "attachments": files[own][:1]}),
+    "GET /api/v1/attachments/{id}": of(id=files[own][0], **linked),
     f"GET {talk}": of(status="open", assignee="none", limit=2, q="a"),
     f"POST {talk}": of(body={
         "title": "Begun", "visitor": {"name": "Ada", "email": "ada@example.com"}, "message": {"body": "Hello"}}),

@@ -70,7 +70,7 @@ import Testing
     }
     #expect(counts() == ["member member 2", "address widget 1"])
     // The series are a closed list.
-    #expect(world.api.metrics.refused.count == 40)
+    #expect(world.api.metrics.refused.count == 48)
   }
 
   @Test("every limit that a refusal names has a series of its own")
@@ -78,7 +78,9 @@ import Testing
     let names = RefusalCounts.Limit.allCases.map(\.rawValue)
     #expect(names.contains(Problem.tooManyExpensive.limit ?? ""))
     #expect(names.contains(Problem.tooManyConversations(1).limit ?? ""))
-    for subject in ["member", "key", "visitor", "workspace"] {
+    #expect(names.contains(Problem.tooManyUnsent.limit ?? ""))
+    #expect(names.contains(Problem.tooManyUploads.limit ?? ""))
+    for subject in ["member", "key", "visitor", "workspace", "parts"] {
       #expect(RequestLimits.Subject(rawValue: subject) != nil && names.contains(subject))
     }
   }

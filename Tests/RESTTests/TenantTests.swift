@@ -19,6 +19,9 @@ import Tokens
     var secrets: [String]
   }
 
+  private static let newAttachment =
+    #"{"id":"0199c5a2-7be1-7d40-9c55-3f0e8a61b209","name":"x.txt","bytes":5}"#
+
   /// Bodies that would change something.
   static let bodies: [String: String] = [
     "POST /api/v1/admin/live-chat/bulk":
@@ -69,6 +72,16 @@ import Tokens
     "POST /api/v1/admin/webhooks": #"{"url":"https://hooks.example.com/x"}"#,
     "PATCH /api/v1/admin/webhooks/{id}": #"{"is_enabled":false}"#,
     "PUT /api/v1/widget/sessions/{id}/rating": #"{"rating":1}"#,
+    "POST /api/v1/widget/sessions/{id}/messages":
+      #"{"attachments":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
+    "POST /api/v1/widget/sessions/{id}/attachments": newAttachment,
+    "POST \(conversations)/{id}/attachments": newAttachment,
+    "PUT /api/v1/widget/sessions/{id}/attachments/{attachment}/parts/{offset}": "x",
+    "PUT \(conversations)/{id}/attachments/{attachment}/parts/{offset}": "x",
+    "POST /api/v1/widget/sessions/{id}/attachments/links":
+      #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
+    "POST \(conversations)/{id}/attachments/links":
+      #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
   ]
 
   /// Names belong to a workspace, so these routes create or delete a resource of the caller's

@@ -1,5 +1,6 @@
 /// The fixture of the API's tests: a workspace for each test (`Workplace`) with an API
 /// in front of it.
+import Attachments
 import Conversations
 import Directory
 import DomainFixtures
@@ -27,6 +28,8 @@ struct World {
   static var options: APIOptions {
     var options = APIOptions()
     options.secrets = SecretBox(configured: ["of these tests"], signingKey: [])
+    options.attachments = AttachmentFiles(
+      folder: FileManager.default.temporaryDirectory.path + "/chirrup-rest-\(UUID())")
     return options
   }
 

@@ -34,6 +34,18 @@ public enum Transcript {
       if byte == 0x0A { text.append("                      ") }
     }
     text.append(0x0A)
+    if entry.kind == .file { appendNames(of: entry, to: &text) }
+  }
+
+  /// Below a caption the names of the files. Without one the text has them already.
+  private static func appendNames(of entry: Entry, to text: inout [UInt8]) {
+    guard let payload = JSONValue(entry.payload), payload["caption"]?.bool == true else { return }
+    for item in payload["attachments"]?.array ?? [] {
+      guard let name = item["name"]?.string else { continue }
+      text.append("                      📎 ")
+      text += name.utf8.filter { $0 >= 0x20 }
+      text.append(0x0A)
+    }
   }
 
   private static func name(_ entry: Entry) -> [UInt8] {

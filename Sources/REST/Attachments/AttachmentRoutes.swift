@@ -54,7 +54,9 @@ struct AttachmentRoutes: RouteGroup {
   }
 
   func link(_ call: Call) async throws(Problem) -> APIResponse {
-    try await link(AttachmentPlace(call))
+    let known = try await ConversationRoutes(api).conversations([call.id], of: call.workspace)
+    guard known[call.id] != nil else { throw .noSuchSession }
+    return try await link(AttachmentPlace(call))
   }
 
   func linkOwn(_ call: VisitorCall) async throws(Problem) -> APIResponse {
@@ -149,11 +151,11 @@ struct AttachmentRoutes: RouteGroup {
       offset <= SettingLimits.attachmentBytes
     else { throw .invalid("The offset in the path must be a number of bytes.") }
     guard !body.isEmpty else { throw .invalid("The body is empty. Send the bytes of the part.") }
+    let item = try await own(place)
     let type = place.request.header("Content-Type")?.split(separator: ";").first?.trimmingBlanks
     guard (type ?? "").equalsIgnoringASCIICase("application/octet-stream") else {
       throw .partMediaType
     }
-    let item = try await own(place)
     let end = offset + Int64(body.count)
     guard item.state == .uploading else {
       guard end <= item.byteCount else { throw .wrongOffset(item.byteCount) }

@@ -315,9 +315,10 @@ extension API {
       409: "The request conflicts with the current state, or the first request with this "
         + "Idempotency-Key is still running (Retry-After).",
       412: "The resource exists, and the request has If-None-Match: *.",
-      413: "A text or the body is too long.",
+      413: "A text, the body or a file is too long.",
       414: "The URL is too long.",
-      415: "The body is not declared as application/json.",
+      415: "The body is not declared with the media type of the operation.",
+      416: "The file has no bytes in this range.",
       422:
         "A value cannot be stored, a password is weak, or the Idempotency-Key belongs to another "
         + "request.",

@@ -22,6 +22,8 @@ enum Examples {
     {"enabled":true,"uses":["suggest","summary"],"endpoint":"https://api.example.com/v1",
      "model":"small-1","api_key":"sk-s3cret","tokens_per_day":100000}
     """#,
+    "AttachmentIDs": #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
+    "Bytes": #""bytes""#,
     "Beacon": #"""
     {"workspace":"pk_5f1c9a","secret":"q8Zt1vXcq8Zt1vXcq8Zt1v","tab":"t1","state":"here",
      "visit":{"age":42,"trail":[{"page":"https://example.com/","title":"Shop","age":42}]}}
@@ -33,6 +35,10 @@ enum Examples {
     "CurrentPassword": #"{"current":"a sentence of my own"}"#,
     "Disconnection": #"{"reason":"A test of the client"}"#,
     "FirstWords": #"{"body":"Can I help you with the brakes?"}"#,
+    "FileMessage": #"""
+    {"id":"0199c5a2-7be1-7d40-9c55-3f0e8a61b205","body":"The receipt of order 20418",
+     "attachments":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}
+    """#,
     "IdentityProviderChange": #"""
     {"enabled":true,"label":"Tidewater login","issuer":"https://login.example.com",
      "client_id":"chirrup","client_secret":"s3cret","groups_claim":"groups",
@@ -45,6 +51,9 @@ enum Examples {
     "MacroRun": #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
     "MemberPatch": #"{"role":"admin"}"#,
     "MenuPatch": #"{"status":"published"}"#,
+    "NewAttachment": #"""
+    {"id":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204","name":"receipt.pdf","bytes":48213}
+    """#,
     "NewCode": #"{"code":"492039"}"#,
     "NewConversation": #"""
     {"visitor":{"external_id":"customer-20418","name":"Ada Lovelace","email":"ada@example.com"},
@@ -67,7 +76,7 @@ enum Examples {
     {"name":"Main menu","actions":[{"label":"Opening hours","type":"message",
      "value":"opening hours"},{"label":"Talk to us","type":"operator"}]}
     """#,
-    "NewMessage": #"{"body":"Order 20418 left Rotterdam today."}"#,
+    "SentMessage": #"{"body":"Order 20418 left Rotterdam today."}"#,
     "NewNote": #"{"body":"Asked the carrier; answer by Friday."}"#,
     "NewPasskey": #"""
     {"challenge":"eyJhbGciOi","name":"Laptop","credential":{"id":"AQID","response":{

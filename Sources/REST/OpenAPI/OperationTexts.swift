@@ -9,6 +9,7 @@ enum OperationTexts {
     .merging(login) { first, _ in first }
     .merging(widget) { first, _ in first }
     .merging(watching) { first, _ in first }
+    .merging(attachments) { first, _ in first }
 
   private static let conversations: [String: String] = [
     "get_admin_live_chat_conversations": """
@@ -404,6 +405,9 @@ enum OperationTexts {
 
   /// Parameters of queries, by name, unless their schema has a description.
   static let parameters: [String: String] = [
+    "expires": "The end of the link, as it stands there.",
+    "signature": "The signature of the link.",
+    "thumbnail": "1: the smaller image.",
     "address": "The beginning of an IP address.",
     "after": "Only what comes after this position.",
     "around": "Messages before and after this seq.",
@@ -429,6 +433,7 @@ enum OperationTexts {
   /// Examples of names in paths, by the segment before them.
   static let names: [String: String] = [
     "credentials": "line", "intents": "Opening hours", "reply-objects": "hours", "tags": "billing",
+    "parts": "65536",
   ]
 
   /// Examples of responses that are no JSON, by `operationId`.
@@ -458,6 +463,8 @@ enum OperationTexts {
 
   /// Parameters of paths, by the segment before them.
   static let segments: [String: String] = [
+    "attachments": "The id of the attachment.",
+    "parts": "The bytes before the part.",
     "api-keys": "The id of the API key.",
     "connection-traces": "The id of the trace.",
     "connections": "The id of the connection.",

@@ -5,7 +5,7 @@ import Directory
 
 extension Schema {
   /// Raw bytes.
-  static let binary = string(format: "binary")
+  static let binary = string(format: "binary").named("Bytes")
   /// A number of bytes, in a path.
   static let offset = string(1...9, pattern: "^[0-9]+$")
 

@@ -13,6 +13,7 @@ extension Schema {
       "detail": text.described("What happened, why, and what to do."),
     ],
     sometimes: [
+      "received": count,
       "pointer": text.described(
         "The member of the body that is wrong, as a JSON Pointer (RFC 6901), such as /email."),
       "reason": text.described(

@@ -25,6 +25,7 @@ extension Schema {
     "operators_available": bool, "prechat": prechat, "offline": botMessage,
     "menu": object(["id": id, "actions": array(of: object)]).orNull, "rating": rating,
     "queue": object(["show_position": bool, "close_after_minutes": count]),
+    "attachments": object(["enabled": bool, "bytes_max": count, "types": array(of: text)]),
   ]).named("WidgetConfig")
 
   static let visitorTokenRequest = input(

@@ -28,6 +28,7 @@ struct Schema: Sendable {
   /// Whether a body may be omitted, because no member is required.
   var isOptional: Bool {
     keywords["required"] == nil && keywords["anyOf"] == nil && keywords["oneOf"] == nil
+      && keywords["format"] == nil
   }
 
   func named(_ name: String) -> Schema {

@@ -168,7 +168,7 @@ extension Problem {
     let subject =
       switch limit {
       case "key": "with this API key"
-      case "member", "visitor", "account": "for this account"
+      case "member", "visitor", "account", "parts": "for this account"
       case "workspace": "for this workspace"
       case "idempotency_keys": "with different Idempotency-Keys"
       default: "from your address"

@@ -26,7 +26,7 @@ public struct APIMetrics: Sendable {
 
 final class RefusalCounts: Sendable {
   enum Limit: String, CaseIterable {
-    case key, member, visitor, workspace, address, account, expensive, conversations
+    case key, member, visitor, workspace, address, account, expensive, conversations, parts, uploads
     case idempotencyKeys = "idempotency_keys"
     case other
   }
