@@ -121,7 +121,8 @@ let package = Package(
       "REST",
       [
         "Conversations", "OpenID", "Assist", "WebPush", "Webhooks", "Automation", "Attachments",
-        "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
+        "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "Wire", "JSON",
+        "Primitives",
       ]),
     layer(
       "Settings",
@@ -226,9 +227,7 @@ let package = Package(
       ]),
     suite(
       "AttachmentsTests",
-      [
-        "Attachments", "DomainFixtures", "Directory", "Postgres", "Kernel", "JSON", "Primitives",
-      ]),
+      ["Attachments", "DomainFixtures", "Directory", "Postgres", "Kernel", "Primitives"]),
     suite(
       "RESTTests",
       [

@@ -92,7 +92,10 @@ extension ContentType {
     (0, Array("fLaC".utf8), ContentType("audio/flac", .audio)),
     (0, Array("OggS".utf8), ContentType("audio/ogg", .audio)),
     (0, [0x1F, 0x8B, 0x08], ContentType("application/gzip", .archives)),
-    (0, [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C], ContentType("application/x-7z-compressed", .archives)),
+    (
+      0, [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C],
+      ContentType("application/x-7z-compressed", .archives)
+    ),
     (0, Array("Rar!\u{1A}\u{07}".utf8), ContentType("application/vnd.rar", .archives)),
     (0, Array("BZh".utf8), ContentType("application/x-bzip2", .archives)),
     (0, [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00], ContentType("application/x-xz", .archives)),

@@ -72,7 +72,8 @@ public struct SecretBox: Sendable {
 
   public func isSignature(_ signature: [UInt8], of text: [UInt8]) -> Bool {
     // All keys in any case, each in constant time.
-    keys.filter { constantTimeEquals(SecretBox.signature(of: text, $0), signature) }.isEmpty == false
+    let known = keys.map { SecretBox.signature(of: text, $0) }
+    return known.filter { constantTimeEquals($0, signature) }.count > 0
   }
 
   private static func signature(of text: [UInt8], _ key: Key) -> [UInt8] {

@@ -95,13 +95,13 @@ struct BackupCommand: AsyncParsableCommand {
     let end = SystemClock.now()
     let removed = try keep.map { try backups.keep($0) } ?? []
     report(
-      backup.path, bytes: bytes, copying: verifyStart.milliseconds(since: start),
+      backup.path, attachments: settings.attachmentFolder, bytes: bytes, copying: verifyStart.milliseconds(since: start),
       verifying: end.milliseconds(since: verifyStart), progress.containsBefore, contents, removed,
       output)
   }
 
   private func report(
-    _ path: String, bytes: Int64, copying: Int64, verifying: Int64, _ containsBefore: WallTime,
+    _ path: String, attachments: String, bytes: Int64, copying: Int64, verifying: Int64, _ containsBefore: WallTime,
     _ contents: BackupContents?, _ removed: [String], _ output: CommandOutput
   ) {
     let verdict =
@@ -122,7 +122,7 @@ struct BackupCommand: AsyncParsableCommand {
     output.note((contents?.secrets ?? .unknown).advice)
     output.note(
       "Keep with it, because no backup contains them: the file of settings, and certificates and "
-        + "keys of TLS.")
+        + "keys of TLS. Copy now too, for the files of its messages: \(attachments)/stored.")
   }
 }
 

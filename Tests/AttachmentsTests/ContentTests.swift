@@ -2,7 +2,7 @@ import Testing
 
 @testable import Attachments
 
-/// What a file is, and what it is called. Hostile ones are faults X20 to X22.
+/// What a file is, and what it is called. Hostile ones are faults X09 and X10.
 @Suite struct ContentTests {
   private func judged(_ bytes: [UInt8], _ name: String, isWhole: Bool = true) -> String? {
     ContentType.judge(bytes, isWhole: isWhole, name: name)?.name

@@ -176,6 +176,8 @@ def resumes(world, visitor, desk):
     for offset in range(state["received"], len(data), PART):
         status, state = other.part(item["id"], offset, data[offset:offset + PART])
     promise("and completes it", status == 200 and state["state"] == "stored" and state["type"] == "text/plain", state)
+    status, state = other.part(item["id"], len(data), b"")
+    promise("an empty part at the end asks for the last step", status == 200 and state["state"] == "stored", state)
 
 
 def messages(world, visitor, desk):

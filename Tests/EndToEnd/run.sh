@@ -125,6 +125,7 @@ beside "import, Live Helper Chat" ./import_live_helper_chat.sh
 beside "import, Intercom" ./import_intercom.sh
 beside "cluster upgrade" ./cluster_upgrade.sh
 beside "outbox" ./outbox.sh
+beside "attachments" ./attachments.sh
 beside "keys" ./keys.sh
 beside "runbook, gateway" ./runbook_gateway.sh
 beside "installed" ./installed.sh

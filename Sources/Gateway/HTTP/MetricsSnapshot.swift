@@ -1,3 +1,4 @@
+import Attachments
 import Kernel
 import REST
 import Settings
@@ -11,6 +12,7 @@ struct MetricsSnapshot {
   var webhooks = DeliveryMetrics()
   var push = PushMetrics()
   var api = APIMetrics()
+  var attachments = AttachmentFigures()
   var stored = Maintenance.StoredFigures()
   /// Of each task that the settings include.
   var upkeep: [(task: UpkeepTask, record: UpkeepRecord)] = []
@@ -32,6 +34,10 @@ struct MetricsSnapshot {
     webhooks = context.deliveries.metrics
     push = context.push.metrics
     api = context.api.metrics
+    let counts = context.attachments.counts
+    attachments = AttachmentFigures(
+      receivedBytes: counts.receivedBytes, sentBytes: counts.sentBytes, stored: counts.stored,
+      refused: counts.refusals, work: UInt64(context.attachments.waiting))
     stored = context.maintenance.storedFigures
     upkeep = context.upkeep.figures
     process = try? ProcessFigures.read()

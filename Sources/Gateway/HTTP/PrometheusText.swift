@@ -36,6 +36,7 @@ struct PrometheusText {
     metrics.push(snapshot.push)
     metrics.requests(snapshot.api)
     metrics.assist(snapshot.api.assist)
+    metrics.attachments(snapshot.attachments)
     return metrics.text
   }
 

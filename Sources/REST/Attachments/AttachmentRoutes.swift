@@ -123,7 +123,7 @@ struct AttachmentRoutes: RouteGroup {
       guard place.uploader.owns(item), item.name == name,
         item.state != .uploading || item.byteCount == bytes
       else { throw .attachmentConflict }
-      return try await answer(item, files)
+      return try await resumed(item, place, files)
     case .callerIsFull: throw .tooManyUnsent
     case .workspaceIsBusy: throw .tooManyUploads
     case .workspaceIsFull: throw .attachmentsFull(settings.totalBytes)
@@ -150,11 +150,13 @@ struct AttachmentRoutes: RouteGroup {
     guard let offset = Int64(place.parameters.text("offset")), offset >= 0,
       offset <= SettingLimits.attachmentBytes
     else { throw .invalid("The offset in the path must be a number of bytes.") }
-    guard !body.isEmpty else { throw .invalid("The body is empty. Send the bytes of the part.") }
     let item = try await own(place)
     let type = place.request.header("Content-Type")?.split(separator: ";").first?.trimmingBlanks
     guard (type ?? "").equalsIgnoringASCIICase("application/octet-stream") else {
       throw .partMediaType
+    }
+    guard !body.isEmpty || offset == item.byteCount else {
+      throw .invalid("The body is empty. Send the bytes of the part.")
     }
     let end = offset + Int64(body.count)
     guard item.state == .uploading else {
@@ -210,6 +212,18 @@ struct AttachmentRoutes: RouteGroup {
       try await files.received(item.key)
     }
     return json(item, received: received)
+  }
+
+  /// A gateway may have ended between the last part and the last step, which is done now.
+  private func resumed(
+    _ item: Attachment, _ place: AttachmentPlace, _ files: AttachmentFiles
+  ) async throws(Problem) -> APIResponse {
+    guard item.state == .uploading else { return try await answer(item, files) }
+    let received = try await reading { () async throws(AttachmentFiles.Failure) in
+      try await files.received(item.key)
+    }
+    guard received == item.byteCount else { return json(item, received: received) }
+    return try await complete(item, place, files)
   }
 
   private func cancel(_ place: AttachmentPlace) async throws(Problem) -> APIResponse {
