@@ -797,6 +797,7 @@ type ListPage<Name extends keyof Lists> = Record<Name, Lists[Name][]>
 /** The routes below /api/v1/admin/ (or a path from the root), and their answers. */
 interface Rest {
   get(path: 'settings'): Promise<SettingsAnswer>;
+  get(path: 'attachments/usage'): Promise<{ bytes: number; total_bytes: number }>;
   get(path: 'identity-provider'): Promise<IdentityProviderAnswer>;
   get(path: 'assist'): Promise<AssistAnswer>;
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;

@@ -38,7 +38,6 @@ async function begin(app, origin, prefix) {
     root: app.root,
     css: FILE_STYLES,
     log: view.log,
-    input: view.files,
     here: () => session.talk?.session ?? null,
     begin: () => conversation(app),
     request: (id) => requests(app, origin, id),
@@ -50,7 +49,8 @@ async function begin(app, origin, prefix) {
       if (first?.matches('.tray-place')) first.replaceWith(tray); else view.form.prepend(tray);
     },
     layer: (dialog) => app.root.append(dialog),
-    changed: () => { view.fit(); app.screen.changed(); },
+    changed: () => app.screen.changed(),
+    filled: () => view.fit(),
     focus: () => view.text.focus(),
     sent: () => { session.talk?.typing.type(''); app.screen.thread.toEnd(); },
     committed: (item, stored) => {

@@ -73,7 +73,6 @@ async function begin(pane, on) {
     root: document,
     css: FILE_STYLES,
     log,
-    input: composer.files,
     here: () => pane.id || null,
     begin: async () => pane.id,
     request: requests,
@@ -87,6 +86,7 @@ async function begin(pane, on) {
     },
     layer: (dialog) => document.body.append(dialog),
     changed: on.changed,
+    filled: () => {},
     focus: () => composer.focus(),
     sent: () => {},
     committed: (item, stored) => {

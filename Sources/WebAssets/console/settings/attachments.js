@@ -23,7 +23,11 @@ const GROUPS = [
   ['archives', t('Archives'), 'ZIP, 7z, RAR, tar, gzip'],
 ];
 
-/** @typedef {{enabled: boolean, largest: number, total: number} & Record<string, unknown>} Values */
+/**
+ * In MiB and GiB, and each group by its name.
+ * @typedef {{enabled: boolean, largest: number, total: number}
+ *   & Record<string, unknown>} Values
+ */
 
 /** @param {AttachmentSettings} settings @returns {{files: Values}} */
 const shown = ({ enabled, bytes_max: largest, total_bytes: total, types }) => ({

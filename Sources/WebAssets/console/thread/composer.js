@@ -73,16 +73,16 @@ export class Composer {
   #send;
   #smile;
   #warning = '';
-  files = el('input', {
+  #files = el('input', {
     type: 'file',
     multiple: true,
     hidden: true,
     change: () => {
-      this.#on.attach([...this.files.files ?? []]);
-      this.files.value = '';
+      this.#on.attach([...this.#files.files ?? []]);
+      this.#files.value = '';
     },
   });
-  #clip = tool('clip', t('Attach files'), () => this.files.click());
+  #clip = tool('clip', t('Attach files'), () => this.#files.click());
 
   /**
    * @param {{send: (body: string, kind: string, close: boolean) => boolean,
@@ -147,7 +147,7 @@ export class Composer {
       el(
         'div.tools',
         {},
-        this.files,
+        this.#files,
         this.#clip,
         tool('bolt', t('Canned replies'), () => this.#browse()),
         this.#smile,

@@ -5,7 +5,7 @@
 import { el, paths } from '../dom.js';
 import { committed, isPicture } from './bubble.js';
 import { dropZone } from './drop.js';
-import { accepted, causeOf } from './limits.js';
+import { causeOf } from './limits.js';
 import { Links } from './links.js';
 import { pending } from './pending.js';
 import { preview } from './picture.js';
@@ -35,15 +35,15 @@ Object.assign(paths, {
 /**
  * The page that has the conversation. `here` is the conversation in view, `begin` returns one for a
  * message that has none yet; `place` puts the tray beside the text; `layer` is above all; `entries`
- * are those in the log; `refusal` is why nothing can be attached now; `isOver` says whether only
- * another conversation takes the message.
+ * are those in the log; `filled` is called when the tray has changed; `refusal` is why nothing can
+ * be attached now; `isOver` says whether only another conversation takes the message.
  * @typedef {{origin: string, name: string, root: Document | ShadowRoot, css: string,
- *   log: HTMLElement, input: HTMLInputElement, here: () => string?, begin: () => Promise<string>,
+ *   log: HTMLElement, here: () => string?, begin: () => Promise<string>,
  *   request: (session: string) => import('./upload.js').Request, limits: () => FileLimits,
- *   receiver: () => string,
- *   refusal: () => import('./words.js').FileWord | '', place: (tray: HTMLElement) => void,
- *   layer: (dialog: HTMLElement) => void, changed: () => void, focus: () => void,
- *   sent: () => void, committed: (item: FileItem, stored: Stored) => void,
+ *   receiver: () => string, refusal: () => import('./words.js').FileWord | '',
+ *   place: (tray: HTMLElement) => void, layer: (dialog: HTMLElement) => void,
+ *   changed: () => void, filled: () => void, focus: () => void, sent: () => void,
+ *   committed: (item: FileItem, stored: Stored) => void,
  *   entry: (id: string) => Entry | undefined, entries: () => Entry[],
  *   senderOf: (entry: Entry) => string, flag: (is: boolean) => void,
  *   isOver: (code: string) => boolean}} FileHost
@@ -71,7 +71,6 @@ export class Attachments {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(on.css);
     on.root.adoptedStyleSheets = [...on.root.adoptedStyleSheets, sheet];
-    on.input.accept = accepted(on.limits());
     this.#links = new Links(on.origin, async (ids) => {
       const reply = await on.request(on.here() ?? '')('POST', 'attachments/links', { ids });
       return /** @type {import('./links.js').FileLink[]} */ (reply.body?.links ?? []);
@@ -96,9 +95,9 @@ export class Attachments {
     const key = this.#on.here() ?? '';
     let tray = this.#trays.get(key);
     if (!tray) {
-      const { changed, focus, limits } = this.#on;
+      const { filled, focus, limits } = this.#on;
       const hasRoom = (/** @type {number} */ bytes) => this.#sending.hasRoom(bytes);
-      tray = new Tray({ changed, focus, limits, hasRoom });
+      tray = new Tray({ changed: filled, focus, limits, hasRoom });
       this.#trays.set(key, tray);
     }
     return tray;

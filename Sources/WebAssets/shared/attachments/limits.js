@@ -32,14 +32,6 @@ export const groupOf = (name) => ENDINGS.find(
 const isForeign = (name) => /[^.]\.(?=[0-9]*[a-z])[a-z0-9]{1,5}$/i.test(name) && !groupOf(name);
 
 /**
- * The value of a file field's `accept`.
- * @param {FileLimits} limits
- */
-export const accepted = ({ types }) => ENDINGS.filter(([group]) => types.includes(group)).flatMap(
-  ([, endings]) => endings.split(' ').map((ending) => `.${ending}`)
-).join();
-
-/**
  * The reason why a file cannot be sent, or ''.
  * @param {File} file
  * @param {FileLimits} limits
@@ -62,7 +54,6 @@ const CAUSES = /** @type {Record<string, import('./words.js').FileWord>} */ ({
   infected: 'infected',
   session_closed: 'closed',
   no_such_session: 'gone',
-  no_such_attachment: 'no_file',
   forbidden: 'gone',
   not_found: 'gone',
   room: 'room',

@@ -36,7 +36,7 @@ export function pending(parcel, sending, preview, limits) {
  * @param {() => FileLimits | undefined} limits
  */
 function row(parcel, file, sending, canvas, limits) {
-  const { name, bytes, id } = file;
+  const { name, bytes } = file;
   const about = el('span.meta', {});
   const bar = el('progress', { max: bytes, 'aria-label': name });
   const cancel = el('button.icon-button', {
@@ -53,9 +53,9 @@ function row(parcel, file, sending, canvas, limits) {
   );
 
   function change() {
-    const { received, speed } = sending.progress(id);
+    const { received, speed } = sending.progress(file.id);
     const isFailed = !!parcel.failed;
-    const isBad = parcel.failedFile === id;
+    const isBad = parcel.failedFile === file.id;
     const isWaiting = sending.waiting.has(parcel.id);
     const left = speed > 0 && received < bytes ? say('left', seconds((bytes - received) / speed)) : '';
     const far = say('progress', size(received), size(bytes));

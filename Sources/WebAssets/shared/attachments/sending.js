@@ -124,6 +124,7 @@ export class Sending {
    * @param {boolean=} isElsewhere
    */
   async retry(parcel, isElsewhere = false) {
+    for (const file of parcel.files) if (file.id === parcel.failedFile) file.id = uuid();
     parcel.failed = parcel.failedFile = undefined;
     if (isElsewhere) {
       await this.#shelf.drop(parcel.id);
@@ -157,13 +158,14 @@ export class Sending {
   #flag() { this.#on.flag(this.parcels.some(({ id }) => !this.unkept.has(id))); }
 
   /**
-   * Deletes an upload that nobody waits for; the gateway removes it after a day otherwise.
+   * Deletes an upload that nobody waits for; the gateway removes it after a day otherwise. One that
+   * it has refused is removed already.
    * @param {Parcel} parcel
    * @param {ParcelFile} file
    */
-  async #forget({ session }, { id }) {
-    this.#progress.delete(id);
-    if (!session) return;
+  async #forget({ session, failedFile }, { id, stored }) {
+    const hasBegun = this.#progress.delete(id) || stored;
+    if (!session || !hasBegun || id === failedFile) return;
     try { await this.#on.request(session)('DELETE', `attachments/${id}`); } catch (error) {
       console.info('chirrup', error);
     }
@@ -228,9 +230,10 @@ export class Sending {
     const lane = async () => {
       for (let file = due.shift(); file; file = due.shift()) {
         const { id } = file;
-        file.stored = await upload(file, request, {
-          ...on, progress: (received) => this.#received(parcel, id, received),
-        });
+        const progress = (/** @type {number} */ received) => {
+          this.#received(parcel, file?.id ?? id, received);
+        };
+        file.stored = await upload(file, request, { ...on, progress });
       }
     };
     // all lanes end before the parcel does, so that a retry never meets one of them

@@ -2,7 +2,9 @@
 // ended. The gateway's answer says how far it is, so an upload goes on after anything.
 
 import { backoff } from '../backoff.js';
+import { uuid } from '../uuid.js';
 
+const GONE = 'no_such_attachment';
 const CHECKS_MAX = 5; // repeats of the last part, if the gateway has all and has stored none
 const PAUSE = 3000; // ms, if the gateway names no time
 const AGAIN_MAX = 3; // beginnings of one upload that the gateway does not know any more
@@ -91,16 +93,17 @@ export async function persist(request, { signal, waits }, ...what) {
  * @returns {Promise<AttachmentFile>}
  */
 export async function upload(file, request, on) {
-  const { id, name, bytes, type, alt } = file;
-  const begin = { id, name, bytes, ...(type && { type }), ...(alt && { alt }) };
+  const { name, bytes, type, alt } = file;
   let checks = 0;
   for (let beginnings = 0; beginnings < AGAIN_MAX; beginnings++) {
+    const { id } = file;
+    const begin = { id, name, bytes, ...(type && { type }), ...(alt && { alt }) };
     const reply = await persist(request, on, 'POST', 'attachments', begin);
-    if (!reply.ok) throw new Refused(reply.code, id);
-    let state = reply.body;
-    while (state.state !== 'stored') {
+    if (!reply.ok && reply.code !== GONE) throw new Refused(reply.code, id);
+    let state = reply.ok ? reply.body : null;
+    while (state && state.state !== 'stored') {
       on.progress(state.received);
-      const part = state.part_bytes ?? reply.body.part_bytes;
+      const part = reply.body.part_bytes;
       // the last part again, if the gateway was interrupted while it checked the file
       const isWhole = state.received >= bytes;
       if (isWhole && ++checks > CHECKS_MAX) throw new Refused('unavailable', id);
@@ -108,16 +111,16 @@ export async function upload(file, request, on) {
       const answer = await persist(
         request, on, 'PUT', `attachments/${id}/parts/${from}`, file.blob.slice(from, from + part),
       );
-      const { received } = answer.body;
       if (answer.ok) state = answer.body;
-      else if (answer.code === 'wrong_offset') state = { ...state, received };
-      else if (answer.code === 'no_such_attachment') break;
+      else if (answer.code === 'wrong_offset') state = { ...state, received: answer.body.received };
+      else if (answer.code === GONE) state = null;
       else throw new Refused(answer.code, id);
     }
-    if (state.state === 'stored') {
+    if (state) {
       on.progress(bytes);
       return state;
     }
+    file.id = uuid(); // the gateway removes an upload that rests for a day
   }
-  throw new Refused('no_such_attachment', id);
+  throw new Refused(GONE, file.id);
 }

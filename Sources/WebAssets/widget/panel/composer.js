@@ -63,5 +63,5 @@ export function composer(on) {
     text.focus();
   }
 
-  return { root, text, files, clip, fit, speak, write };
+  return { root, text, clip, fit, speak, write };
 }

@@ -39,7 +39,7 @@ export function panel(on) {
   const log = el('div.log', { role: 'log', tabindex: 0 });
   const news = el('button.news', { hidden: true, click: on.toEnd });
   const line = el('p.status', { role: 'status', hidden: true });
-  const { root: form, text, files, clip, fit, speak: speakComposer, write } = composer(on);
+  const { root: form, text, clip, fit, speak: speakComposer, write } = composer(on);
   const again = el('button.again', { click: on.renew });
   const page = el('div.pages');
   const menu = el('div');
@@ -81,5 +81,5 @@ export function panel(on) {
   new ResizeObserver(fit).observe(log);
   takeFiles(root, on.attach);
   return { speak, write, root, name, about, mark, log, news, line, text, form, again, page, menu,
-    mute, transcript, files, clip, fit };
+    mute, transcript, clip, fit };
 }
