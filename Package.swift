@@ -253,7 +253,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ]),
-    suite("WebAssetsTests", ["WebAssets", "Chat", "Wire"]),
+    suite("WebAssetsTests", ["WebAssets", "Attachments", "Chat", "Wire"]),
     suite(
       "CommandLineTests",
       [

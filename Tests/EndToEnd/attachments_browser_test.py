@@ -23,7 +23,6 @@ LANGUAGES = Path(__file__).resolve().parents[2] / "Sources/WebAssets/shared/atta
 WORDS = dict(TEXT.findall((LANGUAGES / "en.js").read_text()))
 PART = 65_536
 PARTS = re.compile(r"/attachments/([0-9a-f-]{36})/parts/(\d+)$")
-BEGUN = re.compile(r"/attachments$")
 #: A file from base64 in a DataTransfer, and an event with it on an element.
 BRING = """(node, { type, files }) => {
   const data = new DataTransfer();
@@ -57,10 +56,6 @@ def chosen(name: str, mime: str, data: bytes) -> dict:
 def words(key: str, *values: str) -> str:
     """A text of the attachments."""
     return re.sub(r"\{(\d?)\}", lambda match: values[int(match[1] or 1) - 1], WORDS[key])
-
-
-def exactly(text: str) -> re.Pattern:
-    return re.compile(f"^{re.escape(text)}$")
 
 
 class AttachmentsRun(WidgetRun):
@@ -264,11 +259,7 @@ class AttachmentsRun(WidgetRun):
     def cancelled(self) -> None:
         page, text = self.widget.page, self.widget.text
         held: list[Route] = []
-
-        def hold(route: Route) -> None:
-            held.append(route)
-
-        page.route(PARTS, hold)
+        page.route(PARTS, held.append)
         self.choose(page, chosen("wrong.pdf", "application/pdf", pdf(150_000)),
                     chosen("right.pdf", "application/pdf", pdf(1_500)))
         text.fill("Two, or one")
@@ -280,7 +271,7 @@ class AttachmentsRun(WidgetRun):
         self.sent(page)
         self.promise("a cancelled file leaves its message, which goes out without it",
                      self.files_of("Two, or one") == [1])
-        page.route(PARTS, hold)
+        page.route(PARTS, held.append)
         self.choose(page, chosen("never.pdf", "application/pdf", pdf(150_000)))
         text.press("Enter")
         page.get_by_label(words("cancel", "never.pdf")).click()
@@ -330,7 +321,8 @@ class AttachmentsRun(WidgetRun):
         self.shot(page, "attachments-failed")
         state.get_by_role("button", name=WORDS["delete"]).click()
         self.sent(page)
-        self.promise("a file whose content is refused says why, and can be deleted", self.files_of("📎 page.png") == [])
+        self.promise("a file whose content is refused says why, and can be deleted",
+                     self.files_of("📎 page.png") == [])
         self.watch.expected = expected
         self.set(page, lambda it: it["attachments"]["enabled"] is False, attachments={"enabled": False})
         page.reload()
@@ -360,7 +352,7 @@ class AttachmentsRun(WidgetRun):
             expect(self.tray(page)).to_have_count(1)
             expect(page.get_by_label(words("remove", "b.png"))).to_be_focused()
             self.promise(f"{where}: a file is removed by the keyboard, and the focus goes to the next")
-            keys.press("Shift+Tab")
+            keys.press("Tab")
             expect(page.get_by_label(WORDS["description"])).to_be_focused()
             keys.type("Typed")
             keys.press("Enter")
@@ -459,11 +451,7 @@ class AttachmentsRun(WidgetRun):
             self.shot(page, f"attachments-forced-{where}")
             page.emulate_media(forced_colors="none")
             held: list[Route] = []
-
-            def hold(route: Route) -> None:
-                held.append(route) if len(held) > 0 else (held.append(route), route.continue_())
-
-            page.route(PARTS, hold)
+            page.route(PARTS, held.append)
             self.text_of(page).fill("With the spring seated like this it cannot slip.")
             self.text_of(page).press("Enter")
             expect(page.locator(".upload")).to_have_count(2)
@@ -471,7 +459,7 @@ class AttachmentsRun(WidgetRun):
             self.accessible(page, f"the {where} with running uploads")
             self.pictures(page, f"attachments-running-{where}")
             page.unroute(PARTS)
-            for route in held[1:]:
+            for route in held:
                 route.continue_()
             self.sent(page)
             self.shown(page.locator(".say.out .pic").last)

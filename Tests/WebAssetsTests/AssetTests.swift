@@ -1,3 +1,4 @@
+import Attachments
 import Chat
 import Foundation
 import Testing
@@ -109,6 +110,22 @@ struct AssetTests {
         let texts = try #require(Asset.named("/assets/attachments-\(code).js"))
         #expect(!texts.brotli.isEmpty && texts.brotli.count <= 1_000, "\(code)")
         #expect(later.text.contains(texts.path) && !first.text.contains(texts.path), "\(code)")
+      }
+    }
+  }
+
+  @Test("widget and console know the types of files by their names, as the gateway does")
+  func endings() throws {
+    let module = try String(
+      contentsOf: Self.sources.appending(path: "shared/attachments/limits.js"), encoding: .utf8)
+    let groups = module.matches(of: /\n\ {2}([a-z]+): '([a-z0-9 ]+)',/).filter {
+      AttachmentGroup(rawValue: String($0.1)) != nil
+    }
+    #expect(Set(groups.map(\.1)).count == AttachmentGroup.allCases.count)
+    for group in groups {
+      for ending in group.2.split(separator: " ") {
+        let known = ContentType.group(ofName: "file.\(ending)")?.rawValue
+        #expect(known == String(group.1), "\(ending)")
       }
     }
   }

@@ -186,12 +186,7 @@ export class Attachments {
 
   /** @param {Parcel} parcel @param {HTMLElement} node */
   #drawPending(parcel, node) {
-    const { nodes, update } = pending(
-      parcel,
-      this.#sending,
-      ({ id }) => this.#previews.get(id),
-      this.#on.limits,
-    );
+    const { nodes, update } = pending(parcel, this.#sending, ({ id }) => this.#previews.get(id));
     node.replaceChildren(...nodes);
     this.#drawn.set(parcel.id, { node, update });
     for (const file of parcel.files) this.#preview(parcel, file);

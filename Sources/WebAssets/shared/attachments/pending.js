@@ -2,7 +2,6 @@
 // that takes it out.
 
 import { el, icon } from '../dom.js';
-import { causeOf } from './limits.js';
 import { iconOf } from './bubble.js';
 import { facts, say, seconds, size } from './words.js';
 
@@ -14,11 +13,10 @@ import { facts, say, seconds, size } from './words.js';
  * @param {Parcel} parcel
  * @param {Sending} sending
  * @param {(file: ParcelFile) => HTMLCanvasElement | undefined} preview
- * @param {() => FileLimits | undefined} limits
  * @returns {{nodes: HTMLElement[], update: () => void}}
  */
-export function pending(parcel, sending, preview, limits) {
-  const rows = parcel.files.map((file) => row(parcel, file, sending, preview(file), limits));
+export function pending(parcel, sending, preview) {
+  const rows = parcel.files.map((file) => row(parcel, file, sending, preview(file)));
   const stay = el('p.meta', { hidden: true }, say('stay'));
   function update() {
     for (const { change } of rows) change();
@@ -33,9 +31,8 @@ export function pending(parcel, sending, preview, limits) {
  * @param {ParcelFile} file
  * @param {Sending} sending
  * @param {HTMLCanvasElement | undefined} canvas
- * @param {() => FileLimits | undefined} limits
  */
-function row(parcel, file, sending, canvas, limits) {
+function row(parcel, file, sending, canvas) {
   const { name, bytes } = file;
   const about = el('span.meta', {});
   const bar = el('progress', { max: bytes, 'aria-label': name });
@@ -55,15 +52,13 @@ function row(parcel, file, sending, canvas, limits) {
   function change() {
     const { received, speed } = sending.progress(file.id);
     const isFailed = !!parcel.failed;
-    const isBad = parcel.failedFile === file.id;
     const isWaiting = sending.waiting.has(parcel.id);
     const left = speed > 0 && received < bytes ? say('left', seconds((bytes - received) / speed)) : '';
     const far = say('progress', size(received), size(bytes));
-    node.classList.toggle('failed', isFailed && (isBad || !parcel.failedFile));
+    node.classList.toggle('failed', isFailed && [undefined, file.id].includes(parcel.failedFile));
     bar.value = received;
     bar.hidden = isFailed || !!file.stored;
-    about.textContent = isBad ? causeOf(parcel.failed ?? '', name, limits())
-      : isFailed || file.stored ? facts(file)
+    about.textContent = isFailed || file.stored ? facts(file)
       : isWaiting && received ? say('stopped', size(received), size(bytes))
       : received >= bytes ? say('checking')
       : received ? [far, left].filter(Boolean).join(', ') : facts(file);
