@@ -238,6 +238,9 @@ import Tokens
       "PUT", "reply-objects/kept", #"{"payload":{"text":"\#(mark)"}}"#, "reply_object.object_id")
     _ = try await made("PUT", "credentials/kept", #"{"secret":"\#(mark)"}"#, "credential.provider")
     _ = try await made("POST", "intents", #"{"name":"kept","keyword":"\#(mark)"}"#, "intent.name")
+    let file = try await made(
+      "POST", "live-chat/conversations/\(session)/attachments",
+      #"{"id":"\#(World.identifier())","name":"\#(mark).txt","bytes":1}"#, "id")
     let passkey = World.identifier()
     try world.database.asOwner(
       Query(
@@ -256,11 +259,11 @@ import Tokens
         // Any id: no gateway runs here, see ConnectionListTests.
         "connections": "\(passkey)", "connection-traces": "\(passkey)",
         "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",
-        "intents": "kept", "passkeys": "\(passkey)",
+        "intents": "kept", "passkeys": "\(passkey)", "attachments": file, "parts": "0",
       ],
       secrets: [
         mark, "\(session)", visitor, member, team, key, identity, menu, macro, view, webhook,
-        delivery,
+        delivery, file,
         world.workspace.id.description, world.mika.id.description,
       ])
   }
