@@ -95,6 +95,7 @@ let package = Package(
         "Migrator", "Directory", "SharedSQL", "Postgres", "OpenSSL", "Chat", "JSON", "Primitives",
       ]),
     layer("HTTPClient", ["CCurl", "Kernel", "Primitives"]),
+    layer("ObjectStorage", ["HTTPClient", "OpenSSL", "Kernel", "Primitives"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
     layer(
@@ -197,6 +198,7 @@ let package = Package(
       ["DataRetention", "Directory", "Migrator", "Postgres", "Fixtures", "Primitives"]),
     suite("TokensTests", ["Tokens", "Primitives"]),
     suite("HTTPClientTests", ["HTTPClient", "Kernel", "Primitives"]),
+    suite("ObjectStorageTests", ["ObjectStorage", "OpenSSL", "Kernel", "Primitives"]),
     suite(
       "WebhooksTests",
       [

@@ -8,19 +8,23 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/// A POST of these bytes, which are not copied, or a GET, to a server that is verified; nothing is followed, kept or
-/// looked up in the environment.
-static inline int chirrup_curl_request(CURL *easy, const char *url, int is_post, const char *body, size_t count,
-                                       struct curl_slist *headers, long milliseconds) {
+/// A request with these bytes, which are not copied, or without a body, to a server that is verified; nothing is
+/// followed, kept or looked up in the environment. `method` is NULL for a POST of a body and a GET without one.
+static inline int chirrup_curl_request(CURL *easy, const char *url, const char *method, int has_body, const char *body,
+                                       size_t count, struct curl_slist *headers, long milliseconds) {
   int failures = 0;
   failures += curl_easy_setopt(easy, CURLOPT_URL, url) != CURLE_OK;
-  if (is_post) {
+  if (has_body) {
     failures += curl_easy_setopt(easy, CURLOPT_POST, 1L) != CURLE_OK;
     failures += curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count) != CURLE_OK;
     failures += curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body) != CURLE_OK;
   } else {
     failures += curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L) != CURLE_OK;
   }
+  if (method != NULL && strcmp(method, "HEAD") == 0)
+    failures += curl_easy_setopt(easy, CURLOPT_NOBODY, 1L) != CURLE_OK;
+  else if (method != NULL)
+    failures += curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method) != CURLE_OK;
   failures += curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers) != CURLE_OK;
   failures += curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds) != CURLE_OK;
   failures += curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;
@@ -49,6 +53,32 @@ static inline int chirrup_curl_callbacks(CURL *easy, void *owner, curl_opensocke
   failures += curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, write) != CURLE_OK;
   failures += curl_easy_setopt(easy, CURLOPT_WRITEDATA, owner) != CURLE_OK;
   return failures == 0;
+}
+
+/// The callback gets the lines of the answer's head.
+static inline int chirrup_curl_head(CURL *easy, void *owner, curl_write_callback line) {
+  int failures = 0;
+  failures += curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, line) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_HEADERDATA, owner) != CURLE_OK;
+  return failures == 0;
+}
+
+/// A PUT whose body of `count` bytes is read in pieces; `seek` starts it again when a kept connection was dead.
+static inline int chirrup_curl_upload(CURL *easy, void *owner, curl_read_callback read, curl_seek_callback seek,
+                                      int64_t count) {
+  int failures = 0;
+  failures += curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)count) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_READFUNCTION, read) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_READDATA, owner) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SEEKDATA, owner) != CURLE_OK;
+  return failures == 0;
+}
+
+/// `authority` is a PEM file of certificates to trust instead of the system's.
+static inline int chirrup_curl_trust(CURL *easy, const char *authority) {
+  return curl_easy_setopt(easy, CURLOPT_CAINFO, authority) == CURLE_OK;
 }
 
 /// Connects, and over https completes and verifies TLS, but sends nothing: curl_easy_send and curl_easy_recv do then.

@@ -1,7 +1,7 @@
 /// HTTP requests to external servers with libcurl: many at a time, driven by one thread.
 ///
-/// This target is the only importer of libcurl. It sends GET and POST requests, and returns the
-/// status, and the body if the request wants it, up to a limit. HTTPS certificates are verified,
+/// This target is the only importer of libcurl. It sends requests, and returns the status, and the
+/// body if the request wants it, up to a limit. HTTPS certificates are verified,
 /// redirects are not followed, and proxies and passwords of the environment are ignored.
 ///
 /// `admits` checks every address when its socket is created, so after name resolution: no
@@ -14,8 +14,11 @@ public struct HTTPRequest: Sendable {
   public var url: String
   /// Each is `Name: value`.
   public var headers: [String]
-  /// The body of a POST; nil: a GET.
+  /// Nil: POST with a body, GET without one.
+  public var method: HTTPMethod?
   public var body: [UInt8]?
+  /// A body in a file, instead of `body`; the method is PUT.
+  public var upload: HTTPUpload?
   /// The time limit from the name resolution to the last byte.
   public var milliseconds: Int
   /// The most bytes of the response's body to return; a longer one fails. Nil: it is discarded.
@@ -23,6 +26,11 @@ public struct HTTPRequest: Sendable {
   /// Receives the status and the next bytes of the response's body as they come, on the client's
   /// thread, and returns whether to read on. Nil: the body is collected for the outcome.
   public var receive: (@Sendable (_ status: Int, _ bytes: [UInt8]) -> Bool)?
+  /// Receives the fields of the response's head, the name in lower case. Longer lines than
+  /// `HTTPClient.headLineBytes` are left out.
+  public var receiveField: (@Sendable (_ name: String, _ value: String) -> Void)?
+  /// A PEM file of certificates to trust instead of the system's.
+  public var authority: String?
 
   public init(
     url: String, headers: [String], body: [UInt8]?, milliseconds: Int,
@@ -35,6 +43,27 @@ public struct HTTPRequest: Sendable {
     self.milliseconds = milliseconds
     self.responseBytesMax = responseBytesMax
     self.receive = receive
+  }
+}
+
+public enum HTTPMethod: String, Sendable {
+  case get = "GET"
+  case head = "HEAD"
+  case post = "POST"
+  case put = "PUT"
+  case delete = "DELETE"
+}
+
+/// A part of a file as a body. It is read in pieces of libcurl's buffer, 64 KiB.
+public struct HTTPUpload: Sendable {
+  public var file: ReadableFile
+  public var offset: Int64
+  public var count: Int64
+
+  public init(file: ReadableFile, offset: Int64, count: Int64) {
+    self.file = file
+    self.offset = offset
+    self.count = count
   }
 }
 
@@ -51,6 +80,8 @@ public enum HTTPOutcome: Sendable, Equatable {
 public struct HTTPClient: ~Copyable {
   /// Bytes of a body that nobody wants to read and discard; then the connection is closed.
   public static let bodyBytes = 4_096
+  /// The longest line of a response's head that `receiveField` gets.
+  static let headLineBytes = 8_192
   /// Connections kept open for later requests.
   static let connectionsKept = 16
 

@@ -13,6 +13,9 @@ import Kernel
   private let body: UnsafeMutableBufferPointer<CChar>
   private let responseBytesMax: Int?
   private let receive: (@Sendable (Int, [UInt8]) -> Bool)?
+  private let receiveField: (@Sendable (String, String) -> Void)?
+  private let upload: HTTPUpload?
+  private var uploaded: Int64 = 0
   private var bytesRead = 0
   private var response: [UInt8] = []
   private var refused: IPAddress?
@@ -27,6 +30,8 @@ import Kernel
     self.admits = admits
     responseBytesMax = request.responseBytesMax
     receive = request.receive
+    receiveField = request.receiveField
+    upload = request.upload
     // SAFETY: each text is copied during its call; the list is freed in `deinit`. An empty `Expect`
     // makes curl send a long body at once.
     unsafe headers = (request.headers + ["Expect:"]).reduce(nil) { list, header in
@@ -38,12 +43,23 @@ import Kernel
     _ = unsafe body.initialize(from: bytes.map { CChar(bitPattern: $0) })
     // SAFETY: headers and body are freed in `deinit`, after the handle; the URL is copied.
     let isTaken = unsafe chirrup_curl_request(
-      raw, request.url, request.body == nil ? 0 : 1, UnsafePointer(body.baseAddress), body.count,
-      headers, request.milliseconds)
+      raw, request.url, request.method?.rawValue, request.body == nil ? 0 : 1,
+      UnsafePointer(body.baseAddress), body.count, headers, request.milliseconds)
     // SAFETY: see the type's comment.
-    let areSet = unsafe chirrup_curl_callbacks(
-      raw, Unmanaged.passUnretained(self).toOpaque(), openSocket, writeAnswer)
-    guard isTaken == 1, areSet == 1 else { return nil }
+    let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let areSet = unsafe chirrup_curl_callbacks(raw, owner, openSocket, writeAnswer)
+    guard isTaken == 1, areSet == 1, unsafe prepares(request, owner) else { return nil }
+  }
+
+  /// The options that few requests have.
+  private func prepares(_ request: HTTPRequest, _ owner: UnsafeMutableRawPointer) -> Bool {
+    // SAFETY: see the type's comment; the path is copied.
+    if receiveField != nil, unsafe chirrup_curl_head(raw, owner, readHead) != 1 { return false }
+    if let authority = request.authority, unsafe chirrup_curl_trust(raw, authority) != 1 {
+      return false
+    }
+    guard let upload else { return true }
+    return unsafe chirrup_curl_upload(raw, owner, readUpload, seekUpload, upload.count) == 1
   }
 
   deinit {
@@ -87,6 +103,41 @@ import Kernel
     return false
   }
 
+  /// The next bytes of the upload; nil when the file cannot be read, or is shorter than it was.
+  fileprivate func fill(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+    guard let upload else { return nil }
+    let count = Int(min(Int64(room.count), upload.count - uploaded))
+    if count == 0 { return 0 }
+    // SAFETY: libcurl's buffer has at least `count` bytes and lives through its callback.
+    var span = unsafe MutableRawSpan(
+      _unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: room[..<count]))
+    do throws(Errno) {
+      let got = try upload.file.read(into: &span, at: upload.offset + uploaded)
+      uploaded += Int64(got)
+      return got > 0 ? got : nil
+    } catch {
+      return nil
+    }
+  }
+
+  fileprivate func seek(to position: Int64) -> Bool {
+    guard let upload, (0...upload.count).contains(position) else { return false }
+    uploaded = position
+    return true
+  }
+
+  /// A line of the head: the status line and the empty line have no field.
+  fileprivate func takeHead(_ bytes: UnsafeRawBufferPointer) {
+    guard let receiveField, bytes.count <= HTTPClient.headLineBytes else { return }
+    // SAFETY: libcurl's bytes live through its callback.
+    let line = unsafe String(decoding: bytes, as: UTF8.self)
+    guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
+    let value = line[line.utf8.index(after: colon)...]
+    let isBlank: (Character) -> Bool = { $0.isWhitespace }
+    let trimmed = value.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+    receiveField(line[..<colon].lowercased(), String(trimmed))
+  }
+
   /// Whether to read on.
   fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytesRead += bytes.count
@@ -116,4 +167,28 @@ private let writeAnswer: curl_write_callback = { bytes, size, count, owner in
   let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
   let isTaken = unsafe transfer.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
   return isTaken ? size * count : 0
+}
+
+private let readHead: curl_write_callback = { bytes, size, count, owner in
+  guard let owner = unsafe owner else { return 0 }
+  // SAFETY: as above.
+  let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
+  unsafe transfer.takeHead(UnsafeRawBufferPointer(start: bytes, count: size * count))
+  return size * count
+}
+
+private let readUpload: curl_read_callback = { room, size, count, owner in
+  guard let owner = unsafe owner else { return Int(CURL_READFUNC_ABORT) }
+  // SAFETY: as above; libcurl gives room for `size * count` bytes.
+  let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
+  let filled = unsafe transfer.fill(
+    UnsafeMutableRawBufferPointer(start: room, count: size * count))
+  return filled ?? Int(CURL_READFUNC_ABORT)
+}
+
+private let seekUpload: curl_seek_callback = { owner, offset, origin in
+  guard let owner = unsafe owner, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
+  // SAFETY: as above.
+  let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
+  return transfer.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
 }
