@@ -96,6 +96,7 @@ let package = Package(
       ]),
     layer("HTTPClient", ["CCurl", "Kernel", "Primitives"]),
     layer("ObjectStorage", ["HTTPClient", "OpenSSL", "Kernel", "Primitives"]),
+    layer("VirusScan", ["Kernel", "Primitives"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
     layer(
@@ -199,6 +200,7 @@ let package = Package(
     suite("TokensTests", ["Tokens", "Primitives"]),
     suite("HTTPClientTests", ["HTTPClient", "Kernel", "Primitives"]),
     suite("ObjectStorageTests", ["ObjectStorage", "OpenSSL", "Kernel", "Primitives"]),
+    suite("VirusScanTests", ["VirusScan", "Kernel", "Primitives"]),
     suite(
       "WebhooksTests",
       [
