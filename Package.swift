@@ -54,6 +54,9 @@ let package = Package(
     .systemLibrary(
       name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl",
       providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CImageCodecs", path: "Sources/CImageCodecs",
+      providers: [.apt(["libturbojpeg0-dev", "libpng-dev", "libwebp-dev", "libgif-dev"])]),
     // Files embedded by C23 #embed.
     .target(name: "CMigrations", path: "Sources/CMigrations", exclude: ["sql"]),
     .target(
@@ -97,6 +100,7 @@ let package = Package(
     layer("HTTPClient", ["CCurl", "Kernel", "Primitives"]),
     layer("ObjectStorage", ["HTTPClient", "OpenSSL", "Kernel", "Primitives"]),
     layer("VirusScan", ["Kernel", "Primitives"]),
+    layer("ImageCleaning", ["CImageCodecs", "Kernel"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
     layer(
@@ -142,8 +146,8 @@ let package = Package(
       name: "chirrup",
       dependencies: [
         "Gateway", "Migrator", "DataRetention", "EmbeddedPostgres", "Settings", "Tokens",
-        "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "HTTPClient", "Kernel",
-        "Wire", "Journal", "Chat", "JSON", "Primitives",
+        "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "HTTPClient",
+        "ImageCleaning", "Kernel", "Wire", "Journal", "Chat", "JSON", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -201,6 +205,7 @@ let package = Package(
     suite("HTTPClientTests", ["HTTPClient", "Kernel", "Primitives"]),
     suite("ObjectStorageTests", ["ObjectStorage", "OpenSSL", "Kernel", "Primitives"]),
     suite("VirusScanTests", ["VirusScan", "Kernel", "Primitives"]),
+    suite("ImageCleaningTests", ["ImageCleaning", "CImageCodecs", "Kernel", "Primitives"]),
     suite(
       "WebhooksTests",
       [

@@ -87,6 +87,10 @@ require_elsewhere() {
     libpq-dev) pkg-config --exists 'libpq >= 14' 2>/dev/null || missing+=("libpq 14 with headers") ;;
     zlib1g-dev) pkg-config --exists zlib 2>/dev/null || missing+=("zlib with headers") ;;
     libcurl4-openssl-dev) pkg-config --exists 'libcurl >= 7.66' 2>/dev/null || missing+=("libcurl with headers") ;;
+    libturbojpeg0-dev) pkg-config --exists 'libturbojpeg >= 2.1' 2>/dev/null || missing+=("libjpeg-turbo with headers") ;;
+    libpng-dev) pkg-config --exists 'libpng16' 2>/dev/null || missing+=("libpng 1.6 with headers") ;;
+    libwebp-dev) pkg-config --exists libwebp 2>/dev/null || missing+=("libwebp with headers") ;;
+    libgif-dev) [ -e /usr/include/gif_lib.h ] || missing+=("giflib with headers") ;;
     postgresql) have_postgresql || missing+=("a PostgreSQL 14 server") ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=("Python 3 with venv") ;;
     binutils) command -v objcopy >/dev/null || missing+=("binutils") ;;

@@ -37,11 +37,11 @@ at_once() {
 
 prepare() {
   require_swift
-  install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl \
-    strace valgrind binutils mmdebstrap buildah testssl.sh sslscan nginx-light haproxy faketime dpkg-dev \
-    debhelper help2man lintian
+  install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev libturbojpeg0-dev libpng-dev libwebp-dev \
+    libgif-dev postgresql pgbouncer python3-venv openssl strace valgrind binutils mmdebstrap buildah testssl.sh \
+    sslscan nginx-light haproxy faketime dpkg-dev debhelper help2man lintian
   resolve_swift_packages && install_python_packages && install_chromium && install_firefox && install_webkit &&
-    install_node && install_mariadb && unpack_glewlwyd && unpack_promtool
+    install_node && install_mariadb && unpack_glewlwyd && unpack_promtool && unpack_clamd
 }
 
 # An identity provider for Tests/EndToEnd/oidc.sh. It is unpacked and not installed: its installation would create a
@@ -61,6 +61,17 @@ unpack_promtool() {
   [ ! -x $folder/usr/bin/promtool ] || return 0
   apt-cache show prometheus >/dev/null 2>&1 || return 0
   mkdir -p $folder && (cd $folder && apt-get download -q prometheus && dpkg -x prometheus_*.deb . && rm prometheus_*.deb)
+}
+
+# clamd, for Tests/EndToEnd/attachments_storage.sh: unpacked, because its installation would start a service that fetches
+# the signatures of all viruses.
+unpack_clamd() {
+  local folder=.venv/clamav libraries
+  [ ! -x $folder/usr/sbin/clamd ] || return 0
+  apt-cache show clamav-daemon >/dev/null 2>&1 || return 0
+  mapfile -t libraries < <(apt-cache depends clamav-daemon | sed -n 's/^ *Depends: \(libclamav.*\)/\1/p')
+  install_packages "${libraries[@]}" && mkdir -p $folder &&
+    (cd $folder && apt-get download -q clamav-daemon && dpkg -x clamav-daemon_*.deb . && rm clamav-daemon_*.deb)
 }
 
 install_python_packages() {

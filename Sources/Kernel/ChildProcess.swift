@@ -21,6 +21,8 @@ public struct Command: Sendable {
     case socket
     /// This descriptor, which stays open in the caller.
     case descriptor(Int32)
+    /// This file, opened for reading.
+    case file(String)
   }
 
   /// A path, or a name to look up in PATH.
@@ -32,6 +34,8 @@ public struct Command: Sendable {
   public var input: Input = .nothing
   public var output: Output = .inherit
   public var errors: Output = .inherit
+  /// Files that are created for the child, which may write them as its descriptors 3, 4 and so on.
+  public var newFiles: [String] = []
   /// Starts a new process group, which a Ctrl-C at the terminal does not reach.
   public var hasOwnGroup = false
   /// Starts a new session without the terminal.
@@ -53,7 +57,7 @@ public struct Command: Sendable {
 }
 
 /// A child process, started by posix_spawn(3), which is safe in a process with threads. It starts
-/// with no signal blocked or ignored, and with only the three standard descriptors open.
+/// with no signal blocked or ignored, and with only the three standard descriptors and `newFiles` open.
 ///
 /// Releasing the value kills the process, so that no child outlives its owner by accident.
 public struct ChildProcess: ~Copyable, Sendable {

@@ -26,7 +26,9 @@ import CLinux
     // SAFETY: `actions` and `attributes` are initialised; the calls copy the given paths and sets.
     var input = input
     if case .descriptor(let number) = command.input { input = number }
-    if let input {
+    if case .file(let path) = command.input {
+      unsafe try check(posix_spawn_file_actions_addopen(&actions, 0, path, O_RDONLY, 0))
+    } else if let input {
       unsafe try check(posix_spawn_file_actions_adddup2(&actions, input, 0))
     } else {
       unsafe try check(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0))
@@ -35,6 +37,11 @@ import CLinux
     try redirect(2, command.errors, descriptor)
     // After the redirections, so that no other descriptor reaches the child.
     unsafe try check(posix_spawn_file_actions_addclosefrom_np(&actions, 3))
+    for (index, path) in command.newFiles.enumerated() {
+      let flags = O_WRONLY | O_CREAT | O_EXCL
+      unsafe try check(
+        posix_spawn_file_actions_addopen(&actions, Int32(3 + index), path, flags, 0o600))
+    }
     if let directory = command.workingDirectory {
       unsafe try check(posix_spawn_file_actions_addchdir_np(&actions, directory))
     }

@@ -1,5 +1,6 @@
 /// The command line: `chirrup serve` and the administration commands.
 import ArgumentParser
+import ImageCleaning
 import Kernel
 import Synchronization
 
@@ -25,6 +26,7 @@ struct Chirrup: AsyncParsableCommand {
 @main
 enum Main {
   static func main() {
+    CleaningProcess.runIfWanted(CommandLine.arguments)
     if CommandLine.arguments.dropFirst().first == "serve" { StopSignals.block() }
     FirstThread.run { await Chirrup.main(nil) }
   }
