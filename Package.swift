@@ -89,18 +89,21 @@ let package = Package(
     layer(
       "Directory",
       ["CCommonPasswords", "SharedSQL", "Postgres", "OpenSSL", "JSON", "Primitives"]),
+    layer("HTTPClient", ["CCurl", "Kernel", "Primitives"]),
+    layer("ObjectStorage", ["HTTPClient", "OpenSSL", "Kernel", "Primitives"]),
+    layer("VirusScan", ["Kernel", "Primitives"]),
+    layer("ImageCleaning", ["CImageCodecs", "Kernel"]),
     layer(
       "Attachments",
-      ["Directory", "Postgres", "OpenSSL", "Kernel", "JSON", "Primitives"]),
+      [
+        "ImageCleaning", "VirusScan", "ObjectStorage", "Directory", "Postgres", "OpenSSL", "Kernel",
+        "JSON", "Primitives",
+      ]),
     layer(
       "DataRetention",
       [
         "Migrator", "Directory", "SharedSQL", "Postgres", "OpenSSL", "Chat", "JSON", "Primitives",
       ]),
-    layer("HTTPClient", ["CCurl", "Kernel", "Primitives"]),
-    layer("ObjectStorage", ["HTTPClient", "OpenSSL", "Kernel", "Primitives"]),
-    layer("VirusScan", ["Kernel", "Primitives"]),
-    layer("ImageCleaning", ["CImageCodecs", "Kernel"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
     layer(
@@ -132,7 +135,10 @@ let package = Package(
       ]),
     layer(
       "Settings",
-      ["Kernel", "Primitives", .product(name: "Configuration", package: "swift-configuration")]),
+      [
+        "VirusScan", "ObjectStorage", "Kernel", "Primitives",
+        .product(name: "Configuration", package: "swift-configuration"),
+      ]),
     layer(
       "Gateway",
       [
@@ -147,7 +153,8 @@ let package = Package(
       dependencies: [
         "Gateway", "Migrator", "DataRetention", "EmbeddedPostgres", "Settings", "Tokens",
         "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "HTTPClient",
-        "ImageCleaning", "Kernel", "Wire", "Journal", "Chat", "JSON", "Primitives",
+        "ObjectStorage", "VirusScan", "ImageCleaning", "Kernel", "Wire", "Journal", "Chat", "JSON",
+        "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -245,7 +252,7 @@ let package = Package(
         "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
         "Primitives",
       ]),
-    suite("SettingsTests", ["Settings"]),
+    suite("SettingsTests", ["Settings", "VirusScan", "ObjectStorage"]),
     suite(
       "GatewayTests",
       [

@@ -10,15 +10,21 @@ public final class AttachmentFiles: Sendable {
   private let writers = WorkerThreads(
     name: "attachments", threads: AttachmentLimits.writers,
     waitingMax: AttachmentLimits.writesWaiting)
+  /// A scan, a cleaning and an upload to a bucket take seconds, in which parts must not wait.
+  private let finishers = WorkerThreads(
+    name: "last steps", threads: AttachmentLimits.finishers,
+    waitingMax: AttachmentLimits.finishesWaiting)
   private let readers = WorkerThreads(
     name: "downloads", threads: AttachmentLimits.readers, waitingMax: AttachmentLimits.readsWaiting)
-  public let counts = AttachmentCounts()
+  public let counts: AttachmentCounts
 
   /// - Parameters:
   ///   - folder: for uploads that are not complete; on the same file system as a `DiskStorage`.
   public init(
-    folder: String, storage: any AttachmentStorage, inspectors: [any AttachmentInspector] = []
+    folder: String, storage: any AttachmentStorage, inspectors: [any AttachmentInspector] = [],
+    counts: AttachmentCounts = AttachmentCounts()
   ) {
+    self.counts = counts
     uploads = UploadFolder(folder: folder)
     self.storage = storage
     self.inspectors = inspectors
@@ -32,7 +38,7 @@ public final class AttachmentFiles: Sendable {
   }
 
   /// Work that waits or runs.
-  public var waiting: Int { writers.count + readers.count }
+  public var waiting: Int { writers.count + finishers.count + readers.count }
 
   public enum Failure: Error, Sendable, Equatable {
     /// Too much work waits.
@@ -112,7 +118,7 @@ public final class AttachmentFiles: Sendable {
     _ item: Attachment, allowed: Set<AttachmentGroup>
   ) async throws(Failure) -> Completion {
     let (uploads, storage, inspectors) = (uploads, storage, inspectors)
-    let result = try await run(on: writers) { () throws(Failure) in
+    let result = try await run(on: finishers) { () throws(Failure) in
       let step = LastStep(item: item, path: uploads.path(item.key), allowed: allowed)
       return try step.run(storage, inspectors)
     }

@@ -10,7 +10,7 @@ public struct FinishedUpload: Sendable {
   public var byteCount: Int64
   public var width: Int?
   public var height: Int?
-  /// A file with a smaller image of the same type as `thumbnailType`.
+  /// A file with a smaller image, of the type `AttachmentLimits.thumbnailType`.
   public var thumbnailPath: String?
 }
 

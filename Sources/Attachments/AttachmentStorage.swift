@@ -75,6 +75,8 @@ public enum AttachmentLimits {
   public static let perMessage = 10
   /// Attachments of one request for links.
   public static let links = 50
+  /// The form of every thumbnail.
+  public static let thumbnailType = "image/webp"
   /// How long a link is valid.
   public static let linkSeconds: Int64 = 600
   /// Uploads of one caller that are in no message yet.
@@ -86,7 +88,10 @@ public enum AttachmentLimits {
   public static let altBytes = 400
   /// Hours after which an upload that is in no message is removed.
   public static let unsentHours: Int64 = 24
-  /// Threads that write parts and complete uploads, and what waits for them: 64 KiB each.
+  /// Threads that complete uploads, and what waits for them.
+  public static let finishers = 8
+  public static let finishesWaiting = 1_024
+  /// Threads that write parts, and what waits for them: 64 KiB each.
   public static let writers = 4
   public static let writesWaiting = 1_024
   /// Threads that read pieces of downloads.

@@ -75,9 +75,13 @@ struct LastStep {
       if let thumbnail = upload.thumbnailPath {
         let key = AttachmentKey(
           workspace: item.workspace, id: item.id, isThumbnail: true)
-        try storage.store(file: thumbnail, as: key, type: upload.type)
+        try storage.store(
+          file: thumbnail, as: key, type: AttachmentLimits.thumbnailType)
       }
       try storage.store(file: upload.path, as: item.key, type: upload.type)
+      // Still there if another file was stored, or another system has it. What stays here the sweep
+      // removes.
+      _ = try? BlockingFile.remove(path)
     } catch {
       throw AttachmentFiles.Failure(error)
     }

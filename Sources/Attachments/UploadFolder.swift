@@ -55,7 +55,16 @@ struct UploadFolder: Sendable {
     }
   }
 
-  func remove(_ key: AttachmentKey) throws(Errno) { try BlockingFile.remove(path(key)) }
+  /// Also removes what an inspector has written beside it.
+  func remove(_ key: AttachmentKey) throws(Errno) {
+    let path = path(key)
+    for suffix in ["", UploadFolder.cleanSuffix, UploadFolder.thumbnailSuffix] {
+      try BlockingFile.remove(path + suffix)
+    }
+  }
+
+  static let cleanSuffix = ".clean"
+  static let thumbnailSuffix = ".thumbnail"
 
   /// Uploads whose file was not changed since `time` (seconds since 1970).
   func keys(changedBefore time: Int64) throws(Errno) -> [AttachmentKey] {
@@ -65,15 +74,16 @@ struct UploadFolder: Sendable {
     } catch .noEntry {
       return []
     }
-    var found: [AttachmentKey] = []
+    var found: Set<AttachmentKey> = []
     for name in names {
       let parts = name.split(separator: ".")
-      guard parts.count == 3, parts[2] == "part", let workspace = Identifier(String(parts[0])),
+      guard (3...4).contains(parts.count), parts[2] == "part",
+        let workspace = Identifier(String(parts[0])),
         let id = Identifier(String(parts[1])),
         let changed = try BlockingFile.changeTime(of: "\(folder)/\(name)"), changed < time
       else { continue }
-      found.append(AttachmentKey(workspace: workspace, id: id))
+      found.insert(AttachmentKey(workspace: workspace, id: id))
     }
-    return found
+    return Array(found)
   }
 }

@@ -86,7 +86,7 @@ final class GatewayContext: Sendable {
     connections = PeerConnections(local: services, peers: peers)
     apiOptions.connections = connections
     apiOptions.reloader = reloads
-    attachments = AttachmentFiles(folder: settings.attachmentFolder)
+    attachments = AttachmentFiles(settings) { logger.warning("\($0)") }
     apiOptions.attachments = attachments
     apiOptions.report = { logger.error("\($0)") }
     apiOptions.onSecurityEvent = { event in

@@ -25,7 +25,11 @@ extension SettingKey {
     // The sockets and the identity of the process.
     case .listen, .adminListen, .listenShared, .tlsListen, .user, .dataDirectory, .loops: false
     // Uploads are under way in it.
-    case .attachmentsFolder: false
+    case .attachmentsStorage, .attachmentsFolder, .attachmentsS3Endpoint, .attachmentsS3Region,
+      .attachmentsS3Bucket, .attachmentsS3AccessKey, .attachmentsS3SecretKey,
+      .attachmentsS3PathStyle, .attachmentsS3Authority, .attachmentsScanner,
+      .attachmentsScannerRequired, .attachmentsScannerSeconds, .attachmentsCleanImages:
+      false
     // The self-test of compact records runs at the start; the pages contain the URL.
     case .tlsCompactRecords, .publicURL, .demo, .demoContent, .debugEcho: false
     // Used at the start only.

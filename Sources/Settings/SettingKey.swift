@@ -58,7 +58,19 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case webhooksPorts = "webhooks.ports"
   case webhooksTimeoutSeconds = "webhooks.timeout_seconds"
   case webhooksRetryMilliseconds = "webhooks.retry_milliseconds"
+  case attachmentsStorage = "attachments.storage"
   case attachmentsFolder = "attachments.folder"
+  case attachmentsS3Endpoint = "attachments.s3.endpoint"
+  case attachmentsS3Region = "attachments.s3.region"
+  case attachmentsS3Bucket = "attachments.s3.bucket"
+  case attachmentsS3AccessKey = "attachments.s3.access_key"
+  case attachmentsS3SecretKey = "attachments.s3.secret_key"
+  case attachmentsS3PathStyle = "attachments.s3.path_style"
+  case attachmentsS3Authority = "attachments.s3.authority"
+  case attachmentsScanner = "attachments.scanner"
+  case attachmentsScannerRequired = "attachments.scanner_required"
+  case attachmentsScannerSeconds = "attachments.scanner_seconds"
+  case attachmentsCleanImages = "attachments.clean_images"
   case maintenanceWindow = "maintenance.window"
   case maintenanceConversationDays = "maintenance.conversation_days"
   case maintenanceAuditDays = "maintenance.audit_days"
@@ -87,7 +99,9 @@ public enum SettingKey: String, CaseIterable, Sendable {
   /// Whether error messages must not quote the value, since it may contain a password.
   var isSecret: Bool {
     switch self {
-    case .databaseURL, .databaseDirectURL, .migrationsURL, .credentialsKey: true
+    case .databaseURL, .databaseDirectURL, .migrationsURL, .credentialsKey,
+      .attachmentsS3AccessKey, .attachmentsS3SecretKey:
+      true
     default: false
     }
   }
@@ -118,6 +132,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .compressionThresholdBytes: 0...65_536
     case .webhooksTimeoutSeconds: 1...60
     case .webhooksRetryMilliseconds: 100...600_000
+    case .attachmentsScannerSeconds: 1...300
     case .drainSeconds: 0...300
     case .maintenanceConversationDays, .maintenanceAuditDays: 0...36_500
     default: nil
@@ -141,6 +156,15 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .databaseURL, .databaseDirectURL, .migrationsURL:
       "postgresql://user:password@host:5432/name or host=… dbname=…"
     case .dataDirectory, .attachmentsFolder: "the path of a directory"
+    case .attachmentsStorage: "disk, or s3 with attachments.s3"
+    case .attachmentsS3Endpoint:
+      "http or https, a host and an optional port, such as https://s3.eu-central-1.amazonaws.com"
+    case .attachmentsS3Region: "the name of a region, such as eu-central-1"
+    case .attachmentsS3Bucket: "the name of a bucket: 3 to 63 lower-case letters, digits, . and -"
+    case .attachmentsS3AccessKey, .attachmentsS3SecretKey:
+      "1 to 256 printable characters without spaces"
+    case .attachmentsS3Authority: "the path of a PEM file of certificates"
+    case .attachmentsScanner: "unix:/run/clamav/clamd.ctl or tcp:host:port"
     case .logLevel: LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
     case .logFormat: LogFormat.allCases.map(\.rawValue).joined(separator: ", ")
     case .allowedOrigins:

@@ -68,7 +68,7 @@ extension Settings {
     check.list(.webhooksPorts, into: &webhooks.ports) { parsePorts($0) }
     check.number(.webhooksTimeoutSeconds, into: &webhooks.timeoutSeconds)
     check.number(.webhooksRetryMilliseconds, into: &webhooks.retryMilliseconds)
-    check.optional(.attachmentsFolder, into: &attachments.folder) { parsePath($0) }
+    attachments.read(&check)
     maintenance.read(&check)
     check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
     check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }

@@ -109,19 +109,6 @@ public struct WebhookSettings: Sendable, Equatable {
   public init() {}
 }
 
-/// Where files are that visitors and operators send.
-public struct AttachmentSettings: Sendable, Equatable {
-  /// Nil: `attachments` in the data directory.
-  public var folder: String?
-
-  public init() {}
-}
-
-extension Settings {
-  /// The folder of attachments.
-  public var attachmentFolder: String { attachments.folder ?? dataDirectory + "/attachments" }
-}
-
 /// What the gateway removes by itself, and when.
 public struct MaintenanceSettings: Sendable, Equatable {
   /// The time of the day for it. Nil: at any time.

@@ -10,7 +10,8 @@ create_cluster
 create_login "$database"
 place=(--database-url "${database/chirrup@/chirrup_app@}")
 files=$work/attachments
-export CHIRRUP_MIGRATIONS_URL=$database CHIRRUP_ATTACHMENTS_FOLDER=$files
+# Images are compared with what was sent; attachments_storage.sh looks at their cleaning.
+export CHIRRUP_MIGRATIONS_URL=$database CHIRRUP_ATTACHMENTS_FOLDER=$files CHIRRUP_ATTACHMENTS_CLEAN_IMAGES=false
 start_gateway
 token operator >"$work/operator.json"
 

@@ -317,6 +317,9 @@ says "a gateway like these settings" PASS gateways "1 run: process $gateway_pid 
 sql "INSERT INTO gateways (id) VALUES (gen_random_uuid())"
 says "an older gateway beside it" WARN gateways 'an older gateway .*: an older version, an older schema'
 sql "DELETE FROM gateways WHERE host = '' OR stopped_at IS NOT NULL"
+says "attachments on disk" PASS attachments "files in .*, images are cleaned, no virus scanner"
+CHIRRUP_ATTACHMENTS_SCANNER=unix:$work/nobody \
+  says "a scanner that does not run" FAIL attachments "the scanner cannot be reached"
 unset CHIRRUP_CREDENTIALS_KEY
 last=$("$chirrup" migrate status "${place[@]}" | awk '{print $3}' | tail -n 2 | head -n 1)
 if "$chirrup" migrate down --to "$last" --yes "${place[@]}" >"$work/down" 2>&1; then

@@ -126,6 +126,7 @@ beside "import, Intercom" ./import_intercom.sh
 beside "cluster upgrade" ./cluster_upgrade.sh
 beside "outbox" ./outbox.sh
 beside "attachments" ./attachments.sh
+beside "attachments, storage" ./attachments_storage.sh
 beside "keys" ./keys.sh
 beside "runbook, gateway" ./runbook_gateway.sh
 beside "installed" ./installed.sh

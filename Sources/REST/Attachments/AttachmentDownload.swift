@@ -39,7 +39,8 @@ struct AttachmentDownload: RouteGroup {
     _ files: AttachmentFiles
   ) -> APIResponse {
     let tag = "\"\(item.id)\(key.isThumbnail ? "-thumbnail" : "")\""
-    var headers = AttachmentDownload.headers(of: item)
+    var headers = AttachmentDownload.headers(
+      of: item, type: key.isThumbnail ? AttachmentLimits.thumbnailType : item.type ?? "")
     headers.append(("ETag", tag))
     if let known = request.header("If-None-Match"), known == tag {
       return APIResponse(status: 304, headers: headers)
@@ -85,8 +86,9 @@ struct AttachmentDownload: RouteGroup {
 
   /// Nothing that comes from a visitor runs on our origin: only raster images are shown, all other
   /// files are downloads, and neither may run a script or load anything.
-  private static func headers(of item: Attachment) -> [(name: String, value: String)] {
-    let type = item.type ?? ""
+  private static func headers(
+    of item: Attachment, type: String
+  ) -> [(name: String, value: String)] {
     let isInline = ContentType.inline.contains(type)
     return [
       ("Content-Type", isInline ? type : downloadType(type)),

@@ -24,7 +24,7 @@ struct DoctorCheck: Sendable {
     .settings, .listeners, .sharing, .readiness, .memory, .descriptors, .certificate, .dns,
     .publicURL, .upgrade, .buffering, .forwarding, .database, .schema, .roles, .indexes,
     .durability, .commitTime, .locks, .clock, .databaseConnections, .bloat, .autovacuum,
-    .wraparound, .timeZones, .credentialsKey, .gateways,
+    .wraparound, .timeZones, .credentialsKey, .gateways, .attachments,
   ]
 
   /// The result of the check's thread.
