@@ -259,7 +259,7 @@ class AttachmentsRun(WidgetRun):
     def cancelled(self) -> None:
         page, text = self.widget.page, self.widget.text
         held: list[Route] = []
-        page.route(PARTS, held.append)
+        page.route(PARTS, lambda route: held.append(route))
         self.choose(page, chosen("wrong.pdf", "application/pdf", pdf(150_000)),
                     chosen("right.pdf", "application/pdf", pdf(1_500)))
         text.fill("Two, or one")
@@ -271,7 +271,7 @@ class AttachmentsRun(WidgetRun):
         self.sent(page)
         self.promise("a cancelled file leaves its message, which goes out without it",
                      self.files_of("Two, or one") == [1])
-        page.route(PARTS, held.append)
+        page.route(PARTS, lambda route: held.append(route))
         self.choose(page, chosen("never.pdf", "application/pdf", pdf(150_000)))
         text.press("Enter")
         page.get_by_label(words("cancel", "never.pdf")).click()
@@ -416,6 +416,8 @@ class AttachmentsRun(WidgetRun):
         widget.launcher.click()
         page = widget.page
         expect(page.locator(".compose")).to_be_visible()
+        page.evaluate("chirrup.setLocale('ar')")
+        expect(page.locator(".panel")).to_have_attribute("dir", "rtl")
         self.choose(page, chosen("صورة طويلة الاسم جدا.png", "image/png", png(200, 100)),
                     chosen("a-file-with-a-rather-long-name-that-is-cut.pdf", "application/pdf", pdf(5_000)))
         expect(page.locator(".alt input")).to_be_visible()
@@ -451,16 +453,14 @@ class AttachmentsRun(WidgetRun):
             self.shot(page, f"attachments-forced-{where}")
             page.emulate_media(forced_colors="none")
             held: list[Route] = []
-            page.route(PARTS, held.append)
+            page.route(PARTS, lambda route: held.append(route))
             self.text_of(page).fill("With the spring seated like this it cannot slip.")
             self.text_of(page).press("Enter")
             expect(page.locator(".upload")).to_have_count(2)
             page.wait_for_timeout(500)
             self.accessible(page, f"the {where} with running uploads")
             self.pictures(page, f"attachments-running-{where}")
-            page.unroute(PARTS)
-            for route in held:
-                route.continue_()
+            page.unroute(PARTS)  # continues what was held
             self.sent(page)
             self.shown(page.locator(".say.out .pic").last)
             self.pictures(page, f"attachments-sent-{where}")

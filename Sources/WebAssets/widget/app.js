@@ -310,6 +310,7 @@ export class App {
   spoken() {
     speakThread(language, (name) => name === 'note' ? '' : say(name));
     this.screen.speak();
+    this.files?.speak(language);
   }
 
   /** @param {string} locale */

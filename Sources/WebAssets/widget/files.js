@@ -51,6 +51,7 @@ async function begin(app, origin, prefix) {
     layer: (dialog) => app.root.append(dialog),
     changed: () => app.screen.changed(),
     filled: () => view.fit(),
+    redraw: () => app.screen.speak(),
     focus: () => view.text.focus(),
     sent: () => { session.talk?.typing.type(''); app.screen.thread.toEnd(); },
     committed: (item, stored) => {

@@ -33,6 +33,13 @@ export function start(pane, on) {
   return known;
 }
 
+/** That of the console's own texts, see language.js. */
+function locale() {
+  const { lang } = document.documentElement;
+  const wanted = navigator.languages.find((tag) => tag.startsWith(lang)) ?? lang;
+  return lang === 'ar' ? `${wanted}-u-nu-latn` : wanted;
+}
+
 /** @returns {Promise<FileLimits>} */
 async function limitsNow() {
   try {
@@ -65,7 +72,7 @@ const requests = (id) => async (method, path, body, signal) => {
 async function begin(pane, on) {
   const me = on.me();
   const { composer, log, files: { key } } = pane;
-  const [limits] = await Promise.all([limitsNow(), speakFiles('', document.documentElement.lang)]);
+  const [limits] = await Promise.all([limitsNow(), speakFiles('', locale())]);
   const entries = () => (pane.view.excerpt ?? pane.talk)?.entries ?? [];
   const files = new Attachments({
     origin: '',
@@ -87,6 +94,7 @@ async function begin(pane, on) {
     layer: (dialog) => document.body.append(dialog),
     changed: on.changed,
     filled: () => {},
+    redraw: () => {}, // another language is another load of the page
     focus: () => composer.focus(),
     sent: () => {},
     committed: (item, stored) => {

@@ -12,7 +12,7 @@ import { preview } from './picture.js';
 import { Sending } from './sending.js';
 import { Tray } from './tray.js';
 import { view } from './viewer.js';
-import { say } from './words.js';
+import { say, speakFiles } from './words.js';
 
 Object.assign(paths, {
   alert: 'M10 3.2l7.2 12.8H2.8L10 3.2zM10 8.2v3.6M10 13.9v.01',
@@ -35,14 +35,16 @@ Object.assign(paths, {
 /**
  * The page that has the conversation. `here` is the conversation in view, `begin` returns one for a
  * message that has none yet; `place` puts the tray beside the text; `layer` is above all; `entries`
- * are those in the log; `filled` is called when the tray has changed; `refusal` is why nothing can
- * be attached now; `isOver` says whether only another conversation takes the message.
+ * are those in the log; `filled` is called when the tray has changed; `redraw` draws the log anew;
+ * `refusal` is why nothing can be attached now; `isOver` says whether only another conversation
+ * takes the message.
  * @typedef {{origin: string, name: string, root: Document | ShadowRoot, css: string,
  *   log: HTMLElement, here: () => string?, begin: () => Promise<string>,
  *   request: (session: string) => import('./upload.js').Request, limits: () => FileLimits,
  *   receiver: () => string, refusal: () => import('./words.js').FileWord | '',
  *   place: (tray: HTMLElement) => void, layer: (dialog: HTMLElement) => void,
- *   changed: () => void, filled: () => void, focus: () => void, sent: () => void,
+ *   changed: () => void, filled: () => void, redraw: () => void, focus: () => void,
+ *   sent: () => void,
  *   committed: (item: FileItem, stored: Stored) => void,
  *   entry: (id: string) => Entry | undefined, entries: () => Entry[],
  *   senderOf: (entry: Entry) => string, flag: (is: boolean) => void,
@@ -85,6 +87,16 @@ export class Attachments {
       flag: on.flag,
     });
     this.show();
+  }
+
+  /**
+   * Another language was chosen: draws all anew in it.
+   * @param {string} locale
+   */
+  async speak(locale) {
+    try { await speakFiles(this.#on.origin, locale); } catch { return; } // it stays in the old one
+    for (const tray of this.#trays.values()) tray.speak();
+    this.#on.redraw();
   }
 
   restore() { return this.#sending.restore(); }

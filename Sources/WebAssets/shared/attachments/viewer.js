@@ -60,7 +60,7 @@ class Viewer {
           icon('download'), el('span', {}, say('download'))),
         button('x', say('close'), () => { this.root.close(); }),
       ),
-      el('div.stage', {}, this.previous, this.frame, this.next),
+      el('div.viewer-stage', {}, this.previous, this.frame, this.next),
       el('footer', {}, this.#text, this.#strip),
     );
   }
