@@ -131,23 +131,27 @@ public struct WorkspaceSettings: Sendable, Equatable {
       public var page = ""
       /// A language tag; empty: any language. `de` matches `de-AT`.
       public var language = ""
-      /// The id or name of the team.
+      /// The id or name of the team, or `byLanguage`.
       public var team = ""
+
+      /// In place of a team: the one that speaks the visitor's language. Without one the next rule
+      /// that matches counts.
+      public static let byLanguage = "*"
     }
 
-    /// The team for a visitor on a page; nil: none.
+    /// The teams of the rules that match a visitor on a page, in their order.
     ///
     /// - Parameters:
     ///   - page: an address as browsers have it.
     ///   - locale: a language tag.
-    public func team(page: String, locale: String) -> String? {
+    public func teams(page: String, locale: String) -> [String] {
       let path = Routing.path(of: page)
       let language = locale.lowercased()
-      return rules.first { rule in
+      return rules.filter { rule in
         let wanted = rule.language.lowercased()
         return path.hasPrefix(rule.page)
           && (wanted.isEmpty || language == wanted || language.hasPrefix(wanted + "-"))
-      }?.team
+      }.map(\.team)
     }
 
     private static func path(of page: String) -> Substring {

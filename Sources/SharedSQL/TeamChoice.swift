@@ -12,4 +12,16 @@ public enum TeamChoice {
     ORDER BY t.name = \(team) DESC LIMIT 1 FOR KEY SHARE OF t
     """
   }
+
+  /// Selects the team that speaks a language: `de` of a team is spoken with `de-AT`, but a team with
+  /// `de-AT` comes first. Of several, one with an available member does, then the first by name. No
+  /// row: none speaks it. A team without languages is not chosen by them.
+  public static func team(speaking language: SQL, in workspace: SQL) -> SQL {
+    """
+    SELECT t.id FROM chat_teams t CROSS JOIN unnest(t.languages) AS l (tag)
+    WHERE t.workspace_id = \(workspace)
+      AND starts_with(lower(\(language)) || '-', lower(l.tag) || '-')
+    ORDER BY length(l.tag) DESC, chirrup_is_team_available(\(workspace), t.id) DESC, t.name LIMIT 1
+    """
+  }
 }

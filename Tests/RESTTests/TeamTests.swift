@@ -235,4 +235,54 @@ private let teams = "/api/v1/admin/teams"
       #expect(refused.status == 400 && refused.body.contains("rules[0]"), "\(refused.body)")
     }
   }
+
+  @Test func `a rule by language chooses among the teams by the languages that they speak`()
+    async throws
+  {
+    let world = try await World()
+    let admin = try await world.member(.admin)
+    for (name, languages) in [
+      ("Alps", #""de-AT","de-CH""#), ("Deutsch", #""de""#), ("Everybody", ""),
+      ("Germany", #""de""#), ("Iberia", #""pt-BR","ES""#),
+    ] {
+      let made = try await world.call(
+        "POST", teams, as: admin, json: #"{"name":"\#(name)","languages":[\#(languages)]}"#)
+      #expect(made.status == 201, "\(made.body)")
+    }
+    let rules = #"[{"page":"/shop","team":"*"},{"page":"/shop/sale","team":"Everybody"}]"#
+    let saved = try await world.call(
+      "PATCH", "/api/v1/admin/settings", as: admin,
+      json: #"{"settings":{"routing":{"rules":\#(rules)}}}"#)
+    #expect(saved.status == 200, "\(saved.body)")
+    func team(_ page: String, _ locale: String) async throws -> String {
+      let answer = await world.send(
+        "POST", "/api/v1/widget/token", [("Content-Type", "application/json")],
+        #"""
+        {"workspace":"\#(world.workspace.publicKey)",
+         "context":{"page":"https://example.com\#(page)","locale":"\#(locale)"}}
+        """#)
+      let session = try #require(answer.string("session").flatMap { Identifier($0) })
+      return try await world.place.read(session).teamName
+    }
+    for (locale, name) in [
+      ("de-at", "Alps"), ("de-CH-1996", "Alps"), ("de-DE", "Deutsch"), ("de", "Deutsch"),
+      ("es-MX", "Iberia"), ("pt-BR", "Iberia"), ("pt-PT", ""), ("den", ""), ("d", ""), ("", ""),
+      ("%", ""),
+    ] {
+      #expect(try await team("/shop", locale) == name, "\(locale)")
+    }
+    #expect(try await team("/about", "de") == "", "no rule is for this page")
+    #expect(try await team("/shop/sale", "de") == "Deutsch")
+    #expect(try await team("/shop/sale", "fr") == "Everybody", "the next rule counts")
+    // Of two that speak it, the one with an available member comes first.
+    let germany = try #require(
+      try await world.call("GET", teams, as: admin).objects("teams")
+        .first { $0["name"] as? String == "Germany" }?["id"] as? String)
+    _ = try await world.call(
+      "PUT", "\(teams)/\(germany)/members", as: admin,
+      json: #"{"members":["\#(world.mika.id)"]}"#)
+    try await world.place.present([world.mika])
+    #expect(try await team("/shop", "de-DE") == "Germany")
+    #expect(try await team("/shop", "de-AT") == "Alps", "the exact language comes first")
+  }
 }

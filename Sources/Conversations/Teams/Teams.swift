@@ -231,6 +231,16 @@ public enum Teams {
     RETURNING s.id
     """
 
+  /// The team that speaks the language of a visitor, see `TeamChoice`.
+  public static func speaking(
+    _ locale: String, in workspace: Identifier
+  ) -> Statement<Identifier?> {
+    Statement(
+      Query(
+        TeamChoice.team(speaking: "$2::text", in: "$1::uuid"), [.uuid(workspace), .text(locale)])
+    ) { $0.isEmpty ? nil : $0.uuid(0, 0) }
+  }
+
   /// Whether an operator may answer the conversation soon. Its team must be within its hours, and
   /// a member must be available, or any operator if the team's conversations overflow. Without a
   /// team the workspace must be within its hours, and an operator must be available.

@@ -235,7 +235,7 @@ enum MemberTexts {
     kind | The kind. |
     label | The words on it. | Opening hours
     language | The browser's first language. | en-GB
-    languages | The languages that it speaks; empty: all. | de
+    languages | The languages that it speaks, for rules that choose by language. | de
     last_error | Why the last attempt failed. | null
     last_message | The last message. | Order 20418 left Rotterdam today.
     last_seen_at | The last use. |

@@ -78,7 +78,10 @@ extension Schema {
       "routing": closed(optional: [
         "rules": array(
           of: closed(
-            ["team": string(1...SettingLimits.nameBytes).described("The id or name of a team.")],
+            [
+              "team": string(1...SettingLimits.nameBytes).described(
+                "The id or name of a team; * is the one that speaks the visitor's language.")
+            ],
             optional: [
               "page": string(0...SettingLimits.pathBytes, pattern: "^(/.*)?$")
                 .described("The beginning of the page's path; empty: any."),

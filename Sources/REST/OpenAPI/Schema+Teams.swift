@@ -26,7 +26,7 @@ extension Schema {
       of: string(
         2...SettingLimits.localeBytes, pattern: "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"),
       0...Teams.languagesMax
-    ).described("The languages that it speaks; empty: all."),
+    ).described("The languages that it speaks, for rules that choose by the visitor's language."),
     "hours": hoursInput.orNull.described("Null: those of the workspace."),
   ]
   static let newTeam = input(["name": teamName], optional: teamMembers).named("NewTeam")

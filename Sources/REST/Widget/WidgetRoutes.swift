@@ -108,8 +108,18 @@ struct WidgetRoutes: RouteGroup {
   ) async throws(Problem) -> String? {
     let routing = try await api.settings(of: workspace, now: now).settings.routing
     guard !routing.rules.isEmpty, let context = JSONValue(context) else { return nil }
-    return routing.team(
-      page: context["page"]?.string ?? "", locale: context["locale"]?.string ?? "")
+    let locale = context["locale"]?.string ?? ""
+    let teams = routing.teams(page: context["page"]?.string ?? "", locale: locale)
+    // The rules by language differ in their pages only: one question answers all of them.
+    var speaking: Identifier??
+    for team in teams {
+      guard team == WorkspaceSettings.Routing.Rule.byLanguage else { return team }
+      if speaking == nil {
+        speaking = .some(try await api.database.run(Teams.speaking(locale, in: workspace)))
+      }
+      if let speaking, let id = speaking { return id.description }
+    }
+    return nil
   }
 
   /// Links the visitor to the browser that is on the site, and writes the proactive message to
