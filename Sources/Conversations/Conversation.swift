@@ -70,7 +70,7 @@ private let conversationsSQL: SQL = """
     (SELECT max(m.read_seq) FROM read_marks m
       WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'),
     s.created_at, s.updated_at, s.\(ConversationQueue.entryTime), s.claimed_at, s.closed_at,
-    s.context::text,
+    (s.context - 'trail')::text,
     (SELECT string_agg(t.tag, E'\\n' ORDER BY t.tag) FROM session_tags t
       WHERE t.workspace_id = $2::uuid AND t.session_id = s.id),
     CASE WHEN \(ConversationQueue.contains("s")) THEN nullif((
@@ -127,9 +127,12 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
 
 /// Appends a conversation as a JSON object.
 ///
-/// - Parameter person: the JSON value of `visitor`; nil: an object with id and name.
+/// - Parameters:
+///   - person: the JSON value of `visitor`; nil: an object with id and name.
+///   - trail: the JSON value of `trail`, which rows of a list do not have.
 public func appendConversationJSON(
-  _ conversation: Conversation, visitor person: [UInt8]? = nil, to json: inout [UInt8]
+  _ conversation: Conversation, visitor person: [UInt8]? = nil, trail: [UInt8]? = nil,
+  to json: inout [UInt8]
 ) {
   // `append` instead of `appendObject`: the object may be an element or follow a key.
   json.append(
@@ -174,6 +177,7 @@ public func appendConversationJSON(
       json.appendMember("claimed_at", conversation.claimedAt)
       json.appendMember("closed_at", conversation.closedAt)
       json.appendMember("context", json: conversation.context)
+      if let trail { json.appendMember("trail", json: trail) }
       json.appendMember("tags", texts: conversation.tags)
       if let rating = conversation.rating {
         json.appendMember("rating", rating)

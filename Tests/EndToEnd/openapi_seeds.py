@@ -331,6 +331,7 @@ examples = {
     "POST /api/v1/widget/token": of(body={"workspace": workspace}),
     "POST /api/v1/widget/visit": of(body=beacon),
     "PUT /api/v1/widget/profile": of(body={"name": "Ada", "attributes": {"plan": "pro"}}),
+    "PUT /api/v1/widget/page": of(body={"page": "https://www.example.com/brakes", "title": "Brakes"}),
     "POST /api/v1/widget/offline": of(body=left),
     "PUT /api/v1/widget/sessions/{id}/rating": of(id=visits[3]["session"], body={"rating": 5, "comment": "kind"}),
     "GET /api/v1/widget/sessions/{id}/transcript": of(id=visits[3]["session"]),

@@ -63,10 +63,11 @@ struct ConversationRoutes: RouteGroup {
     if let id = found.visitor {
       visitor = try await VisitorRoutes(api).visitorJSON(id, in: call.workspace)
     }
+    let trail = try await api.database.run(VisitedPage.trail(of: session, in: call.workspace))
     return .json(
       [UInt8].object { json in
         json.appendKey("conversation")
-        appendConversationJSON(found, visitor: visitor, to: &json)
+        appendConversationJSON(found, visitor: visitor, trail: trail, to: &json)
       }, status: status)
   }
 

@@ -365,6 +365,10 @@ enum OperationTexts {
     with `identity`, a JWT that the host site has signed. The token opens the WebSocket.
     """,
     "put_widget_profile": "The name and the answers of the form before the chat.",
+    "put_widget_page": """
+    Operators see it in the conversations of the token that are not closed, and the pages before \
+    it as a trail.
+    """,
     "post_widget_offline": "Begins a conversation without a WebSocket.",
     "put_widget_sessions_id_rating": "From 1 to 5, with a comment. A later rating replaces it.",
     "get_widget_sessions_id_transcript": """

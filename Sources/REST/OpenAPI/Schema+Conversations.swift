@@ -15,11 +15,15 @@ extension Schema {
   ]).named("Conversations")
   /// A conversation with its visitor's profile.
   static let oneConversation = object([
-    "conversation": conversation(visitor: visitor.orNull)
+    "conversation": conversation(visitor: visitor.orNull, trail: trail)
   ]).named("Conversation")
 
-  private static func conversation(visitor: Schema) -> Schema {
-    object([
+  private static let trail = array(of: object(["page": text, "title": text, "at": time]))
+    .described("The pages that the visitor has opened, the oldest first.")
+
+  /// - Parameter trail: nil in lists.
+  private static func conversation(visitor: Schema, trail: Schema? = nil) -> Schema {
+    var members: [String: Schema] = [
       "id": id, "title": text, "status": word(["waiting", "active", "closed"]),
       "visitor": visitor, "assignee": named.orNull,
       "team": named.orNull.described("Whose members take it; null: every operator."),
@@ -39,12 +43,15 @@ extension Schema {
       "missed": array(of: word(Targets.allCases.map(\.rawValue))).described(
         "The targets that were missed."),
       "claimed_at": time.orNull, "closed_at": time.orNull,
-      "context": object.described("Page, referrer, browser and so on, as the widget sent them."),
+      "context": object.described(
+        "Page, referrer, browser and so on, as the widget sent them, and the country."),
       "tags": array(of: text),
       "rating": int(1...5).orNull.described("The visitor's rating."),
       "rating_comment": string(0...160).orNull.described(
         "The first 160 characters of the comment."),
-    ])
+    ]
+    members["trail"] = trail
+    return object(members)
   }
 
   static let conversationPatch = input([

@@ -58,6 +58,14 @@ extension Schema {
     "visitor": object(["id": id, "name": text, "email": text.orNull, "attributes": object])
   ]).named("VisitorProfileAnswer")
 
+  static let visitedPage = input(
+    [
+      "page": string(1...BeaconLimits.bytes).described(
+        "The address without its query; a longer one is cut to 300 bytes.")
+    ],
+    optional: ["title": string(0...BeaconLimits.bytes)]
+  ).named("VisitedPage")
+
   static let offlineMessage = input(
     [
       "workspace": workspaceKey, "email": email, "message": string(1...Limits.bodyBytes),

@@ -155,7 +155,7 @@ struct BeaconVisit {
 extension JSONObject {
   /// Without controls, of text and of its direction (UAX #9 §2): a page must not make its line in
   /// the operators' list read as another address.
-  fileprivate func shortText(_ name: String) throws(Problem) -> String {
+  func shortText(_ name: String) throws(Problem) -> String {
     let text = try string(name, bytesMax: BeaconLimits.bytes) ?? ""
     return cut(text.withoutControls, bytesMax: BeaconLimits.textBytes)
   }

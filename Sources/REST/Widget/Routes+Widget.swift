@@ -12,6 +12,9 @@ extension API {
       "PUT", "/api/v1/widget/profile", .visitor(WidgetRoutes.updateProfile),
       "Change the visitor's own profile", body: .visitorProfile, response: .profileAnswer),
     Route(
+      "PUT", "/api/v1/widget/page", .visitor(WidgetRoutes.visitPage),
+      "Send the page that the visitor has opened", body: .visitedPage, status: 204),
+    Route(
       "POST", "/api/v1/widget/offline", .widget(WidgetRoutes.leaveMessage),
       "Leave a message with the offline form", body: .offlineMessage, status: 201,
       response: .openedSession),

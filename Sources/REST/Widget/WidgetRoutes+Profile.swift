@@ -41,7 +41,7 @@ extension WidgetRoutes {
     guard let body = try object.string("message", bytesMax: Limits.bodyBytes), !body.isEmpty else {
       throw .missing("message")
     }
-    let context = try visitorContext(object)
+    let context = try visitorContext(object, request)
     let (workspace, _) = try await self.workspace(key, request)
     guard try await api.settings(of: workspace.id, now: request.now).settings.offline.isEnabled
     else {

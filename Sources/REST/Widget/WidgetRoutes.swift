@@ -34,7 +34,7 @@ struct WidgetRoutes: RouteGroup {
     // A reply to a proactive message begins a conversation whose first entry is that message.
     let isNewWanted = try object.bool("new_session") ?? false || proactive != nil
     let opening = Visit.Opening(
-      id: .random(at: request.now), context: try visitorContext(object),
+      id: .random(at: request.now), context: try visitorContext(object, request),
       openMax: api.options.conversationsPerVisitor)
     let attributes = try object.visitorAttributes()
     let team = try object.string("team", bytesMax: APILimits.tagBytes)
@@ -224,12 +224,19 @@ struct WidgetRoutes: RouteGroup {
   /// The context of a visit that operators see: known texts only, each cut to its limit. A page's
   /// address may have any length, and a script may cut a title within a character. Texts that
   /// cannot be stored are omitted rather than refused.
-  func visitorContext(_ object: JSONObject) throws(Problem) -> [UInt8] {
+  /// With the country, as for visitors of a site that watches them.
+  func visitorContext(
+    _ object: JSONObject, _ request: APIRequest
+  ) throws(Problem) -> [UInt8] {
     guard let context = try object.nested("context") else { return Array("{}".utf8) }
     return .object { json in
       for name in WidgetRoutes.contextNames {
         let text = try? context.string(String(describing: name), bytesMax: APILimits.bodyBytes)
         if let text { json.appendMember(name, cut(text, bytesMax: APILimits.contextTextBytes)) }
+      }
+      let language = request.header("Accept-Language") ?? ""
+      if let country = request.country ?? BeaconVisit.region(language) {
+        json.appendMember("country", country)
       }
     }
   }
