@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "attachments-th-8dd90bf04f.js.br"
 };
 static const unsigned char plain_18[] = {
-#embed "widget-files-03b2238d2d.js"
+#embed "widget-files-ec43603925.js"
 };
 static const unsigned char gzip_18[] = {
-#embed "widget-files-03b2238d2d.js.gz"
+#embed "widget-files-ec43603925.js.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "widget-files-03b2238d2d.js.br"
+#embed "widget-files-ec43603925.js.br"
 };
 static const unsigned char plain_19[] = {
 #embed "widget-forms-014111beca.js"
@@ -181,258 +181,267 @@ static const unsigned char brotli_19[] = {
 #embed "widget-forms-014111beca.js.br"
 };
 static const unsigned char plain_20[] = {
-#embed "widget-app-e8b4de311f.js"
+#embed "widget-live-a0bf859279.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "widget-app-e8b4de311f.js.gz"
+#embed "widget-live-a0bf859279.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "widget-app-e8b4de311f.js.br"
+#embed "widget-live-a0bf859279.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "widget-watch-7c9d7031cd.js"
+#embed "widget-app-135227f500.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "widget-watch-7c9d7031cd.js.gz"
+#embed "widget-app-135227f500.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "widget-watch-7c9d7031cd.js.br"
+#embed "widget-app-135227f500.js.br"
 };
 static const unsigned char plain_22[] = {
-#embed "widget.js"
+#embed "widget-watch-13e1ef116e.js"
 };
 static const unsigned char gzip_22[] = {
-#embed "widget.js.gz"
+#embed "widget-watch-13e1ef116e.js.gz"
 };
 static const unsigned char brotli_22[] = {
-#embed "widget.js.br"
+#embed "widget-watch-13e1ef116e.js.br"
 };
 static const unsigned char plain_23[] = {
-#embed "widget.d.ts"
+#embed "widget.js"
 };
 static const unsigned char gzip_23[] = {
-#embed "widget.d.ts.gz"
+#embed "widget.js.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "widget.d.ts.br"
+#embed "widget.js.br"
 };
 static const unsigned char plain_24[] = {
-#embed "console-work-ar-a4ecf7cbab.js"
+#embed "widget.d.ts"
 };
 static const unsigned char gzip_24[] = {
-#embed "console-work-ar-a4ecf7cbab.js.gz"
+#embed "widget.d.ts.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "console-work-ar-a4ecf7cbab.js.br"
+#embed "widget.d.ts.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-work-de-e60813507a.js"
+#embed "console-work-ar-d49ef985c0.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-work-de-e60813507a.js.gz"
+#embed "console-work-ar-d49ef985c0.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-work-de-e60813507a.js.br"
+#embed "console-work-ar-d49ef985c0.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-work-es-793246f3b4.js"
+#embed "console-work-de-94be57ee2d.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-work-es-793246f3b4.js.gz"
+#embed "console-work-de-94be57ee2d.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-work-es-793246f3b4.js.br"
+#embed "console-work-de-94be57ee2d.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "console-work-ja-063e3c01f7.js"
+#embed "console-work-es-b9d5b68a5e.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "console-work-ja-063e3c01f7.js.gz"
+#embed "console-work-es-b9d5b68a5e.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "console-work-ja-063e3c01f7.js.br"
+#embed "console-work-es-b9d5b68a5e.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-work-th-0cbbba89d6.js"
+#embed "console-work-ja-c95a53ea5f.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-work-th-0cbbba89d6.js.gz"
+#embed "console-work-ja-c95a53ea5f.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-work-th-0cbbba89d6.js.br"
+#embed "console-work-ja-c95a53ea5f.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "console-settings-ar-0d2fa22478.js"
+#embed "console-work-th-9afbdfd6f7.js"
 };
 static const unsigned char gzip_29[] = {
-#embed "console-settings-ar-0d2fa22478.js.gz"
+#embed "console-work-th-9afbdfd6f7.js.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "console-settings-ar-0d2fa22478.js.br"
+#embed "console-work-th-9afbdfd6f7.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-de-77bf83a294.js"
+#embed "console-settings-ar-edddc2fb2f.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-de-77bf83a294.js.gz"
+#embed "console-settings-ar-edddc2fb2f.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-de-77bf83a294.js.br"
+#embed "console-settings-ar-edddc2fb2f.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-es-0dd2f95f75.js"
+#embed "console-settings-de-e1eb3c1c8b.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-es-0dd2f95f75.js.gz"
+#embed "console-settings-de-e1eb3c1c8b.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-es-0dd2f95f75.js.br"
+#embed "console-settings-de-e1eb3c1c8b.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-ja-a272dfbd45.js"
+#embed "console-settings-es-7978a13e78.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-ja-a272dfbd45.js.gz"
+#embed "console-settings-es-7978a13e78.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-ja-a272dfbd45.js.br"
+#embed "console-settings-es-7978a13e78.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-th-8d51a72fd6.js"
+#embed "console-settings-ja-7049000521.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-th-8d51a72fd6.js.gz"
+#embed "console-settings-ja-7049000521.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-th-8d51a72fd6.js.br"
+#embed "console-settings-ja-7049000521.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "preview-0ea8eafd7b.css"
+#embed "console-settings-th-6ebb9592bd.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "preview-0ea8eafd7b.css.gz"
+#embed "console-settings-th-6ebb9592bd.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "preview-0ea8eafd7b.css.br"
+#embed "console-settings-th-6ebb9592bd.js.br"
 };
 static const unsigned char plain_35[] = {
-#embed "console-b481009720.css"
+#embed "preview-0ea8eafd7b.css"
 };
 static const unsigned char gzip_35[] = {
-#embed "console-b481009720.css.gz"
+#embed "preview-0ea8eafd7b.css.gz"
 };
 static const unsigned char brotli_35[] = {
-#embed "console-b481009720.css.br"
+#embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_36[] = {
-#embed "icon-192-799c892582.png"
+#embed "console-c413cc9a58.css"
+};
+static const unsigned char gzip_36[] = {
+#embed "console-c413cc9a58.css.gz"
+};
+static const unsigned char brotli_36[] = {
+#embed "console-c413cc9a58.css.br"
 };
 static const unsigned char plain_37[] = {
-#embed "icon-512-c25581b192.png"
+#embed "icon-192-799c892582.png"
 };
 static const unsigned char plain_38[] = {
-#embed "icon-maskable-db59bac642.png"
+#embed "icon-512-c25581b192.png"
 };
 static const unsigned char plain_39[] = {
-#embed "console.webmanifest"
-};
-static const unsigned char gzip_39[] = {
-#embed "console.webmanifest.gz"
-};
-static const unsigned char brotli_39[] = {
-#embed "console.webmanifest.br"
+#embed "icon-maskable-db59bac642.png"
 };
 static const unsigned char plain_40[] = {
-#embed "console-worker.js"
+#embed "console.webmanifest"
 };
 static const unsigned char gzip_40[] = {
-#embed "console-worker.js.gz"
+#embed "console.webmanifest.gz"
 };
 static const unsigned char brotli_40[] = {
-#embed "console-worker.js.br"
+#embed "console.webmanifest.br"
 };
 static const unsigned char plain_41[] = {
-#embed "console-files-3edb9309cf.js"
+#embed "console-worker.js"
 };
 static const unsigned char gzip_41[] = {
-#embed "console-files-3edb9309cf.js.gz"
+#embed "console-worker.js.gz"
 };
 static const unsigned char brotli_41[] = {
-#embed "console-files-3edb9309cf.js.br"
+#embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-pages-ed6699b962.js"
+#embed "console-files-f5d3ac7818.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-pages-ed6699b962.js.gz"
+#embed "console-files-f5d3ac7818.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-pages-ed6699b962.js.br"
+#embed "console-files-f5d3ac7818.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-41cc720659.js"
+#embed "console-pages-67bbd4cc90.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-41cc720659.js.gz"
+#embed "console-pages-67bbd4cc90.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-41cc720659.js.br"
+#embed "console-pages-67bbd4cc90.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console.html"
+#embed "console-cf45206ff8.js"
+};
+static const unsigned char gzip_44[] = {
+#embed "console-cf45206ff8.js.gz"
+};
+static const unsigned char brotli_44[] = {
+#embed "console-cf45206ff8.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "setup-6f6082f145.css"
-};
-static const unsigned char gzip_45[] = {
-#embed "setup-6f6082f145.css.gz"
-};
-static const unsigned char brotli_45[] = {
-#embed "setup-6f6082f145.css.br"
+#embed "console.html"
 };
 static const unsigned char plain_46[] = {
-#embed "setup-526e385747.js"
+#embed "setup-6f6082f145.css"
 };
 static const unsigned char gzip_46[] = {
-#embed "setup-526e385747.js.gz"
+#embed "setup-6f6082f145.css.gz"
 };
 static const unsigned char brotli_46[] = {
-#embed "setup-526e385747.js.br"
+#embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_47[] = {
-#embed "setup.html"
+#embed "setup-80f15da2d6.js"
+};
+static const unsigned char gzip_47[] = {
+#embed "setup-80f15da2d6.js.gz"
+};
+static const unsigned char brotli_47[] = {
+#embed "setup-80f15da2d6.js.br"
 };
 static const unsigned char plain_48[] = {
-#embed "reference-ed4c6bbd2e.css"
-};
-static const unsigned char gzip_48[] = {
-#embed "reference-ed4c6bbd2e.css.gz"
-};
-static const unsigned char brotli_48[] = {
-#embed "reference-ed4c6bbd2e.css.br"
+#embed "setup.html"
 };
 static const unsigned char plain_49[] = {
-#embed "reference-6d1bf4d8a1.js"
+#embed "reference-ed4c6bbd2e.css"
 };
 static const unsigned char gzip_49[] = {
-#embed "reference-6d1bf4d8a1.js.gz"
+#embed "reference-ed4c6bbd2e.css.gz"
 };
 static const unsigned char brotli_49[] = {
-#embed "reference-6d1bf4d8a1.js.br"
+#embed "reference-ed4c6bbd2e.css.br"
 };
 static const unsigned char plain_50[] = {
-#embed "api.html"
+#embed "reference-6d1bf4d8a1.js"
+};
+static const unsigned char gzip_50[] = {
+#embed "reference-6d1bf4d8a1.js.gz"
+};
+static const unsigned char brotli_50[] = {
+#embed "reference-6d1bf4d8a1.js.br"
 };
 static const unsigned char plain_51[] = {
-#embed "demo-2d3ac51962.css"
-};
-static const unsigned char gzip_51[] = {
-#embed "demo-2d3ac51962.css.gz"
-};
-static const unsigned char brotli_51[] = {
-#embed "demo-2d3ac51962.css.br"
+#embed "api.html"
 };
 static const unsigned char plain_52[] = {
+#embed "demo-2d3ac51962.css"
+};
+static const unsigned char gzip_52[] = {
+#embed "demo-2d3ac51962.css.gz"
+};
+static const unsigned char brotli_52[] = {
+#embed "demo-2d3ac51962.css.br"
+};
+static const unsigned char plain_53[] = {
 #embed "demo.html"
 };
 
@@ -509,7 +518,7 @@ static const chirrup_asset assets[] = {
      "/assets/attachments-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/widget-files-03b2238d2d.js",
+    {"/assets/widget-files-ec43603925.js",
      "/assets/widget-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -517,136 +526,140 @@ static const chirrup_asset assets[] = {
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/widget-app-e8b4de311f.js",
-     "/assets/widget-app.js",
+    {"/assets/widget-live-a0bf859279.js",
+     "/assets/widget-live.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/widget-watch-7c9d7031cd.js",
-     "/assets/widget-watch.js",
+    {"/assets/widget-app-135227f500.js",
+     "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
+    {"/assets/widget-watch-13e1ef116e.js",
+     "/assets/widget-watch.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
     {"/widget.js",
      "/widget.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_22), FORM(gzip_22), FORM(brotli_22)},
+     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
     {"/widget.d.ts",
      "/widget.d.ts",
      "text/plain; charset=utf-8",
-     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/console-work-ar-a4ecf7cbab.js",
+     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
+    {"/assets/console-work-ar-d49ef985c0.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-work-de-e60813507a.js",
+     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
+    {"/assets/console-work-de-94be57ee2d.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-work-es-793246f3b4.js",
+     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
+    {"/assets/console-work-es-b9d5b68a5e.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/console-work-ja-063e3c01f7.js",
+     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
+    {"/assets/console-work-ja-c95a53ea5f.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-work-th-0cbbba89d6.js",
+     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
+    {"/assets/console-work-th-9afbdfd6f7.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/console-settings-ar-0d2fa22478.js",
+     FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
+    {"/assets/console-settings-ar-edddc2fb2f.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-de-77bf83a294.js",
+     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
+    {"/assets/console-settings-de-e1eb3c1c8b.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-es-0dd2f95f75.js",
+     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
+    {"/assets/console-settings-es-7978a13e78.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-ja-a272dfbd45.js",
+     FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
+    {"/assets/console-settings-ja-7049000521.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-th-8d51a72fd6.js",
+     FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
+    {"/assets/console-settings-th-6ebb9592bd.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
+     FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
     {"/assets/preview-0ea8eafd7b.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
-     FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
-    {"/assets/console-b481009720.css",
+     FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
+    {"/assets/console-c413cc9a58.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
-     FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
+     FORM(plain_36), FORM(gzip_36), FORM(brotli_36)},
     {"/assets/icon-192-799c892582.png",
      "/assets/icon-192.png",
      "image/png",
-     FORM(plain_36), NONE, NONE},
+     FORM(plain_37), NONE, NONE},
     {"/assets/icon-512-c25581b192.png",
      "/assets/icon-512.png",
      "image/png",
-     FORM(plain_37), NONE, NONE},
+     FORM(plain_38), NONE, NONE},
     {"/assets/icon-maskable-db59bac642.png",
      "/assets/icon-maskable.png",
      "image/png",
-     FORM(plain_38), NONE, NONE},
+     FORM(plain_39), NONE, NONE},
     {"/console.webmanifest",
      "/console.webmanifest",
      "application/manifest+json",
-     FORM(plain_39), FORM(gzip_39), FORM(brotli_39)},
+     FORM(plain_40), FORM(gzip_40), FORM(brotli_40)},
     {"/console-worker.js",
      "/console-worker.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_40), FORM(gzip_40), FORM(brotli_40)},
-    {"/assets/console-files-3edb9309cf.js",
+     FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
+    {"/assets/console-files-f5d3ac7818.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-pages-ed6699b962.js",
+     FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
+    {"/assets/console-pages-67bbd4cc90.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-41cc720659.js",
+     FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
+    {"/assets/console-cf45206ff8.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
+     FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
-     FORM(plain_44), NONE, NONE},
+     FORM(plain_45), NONE, NONE},
     {"/assets/setup-6f6082f145.css",
      "/assets/setup.css",
      "text/css; charset=utf-8",
-     FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
-    {"/assets/setup-526e385747.js",
+     FORM(plain_46), FORM(gzip_46), FORM(brotli_46)},
+    {"/assets/setup-80f15da2d6.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_46), FORM(gzip_46), FORM(brotli_46)},
+     FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
     {"/setup",
      "/setup",
      "text/html; charset=utf-8",
-     FORM(plain_47), NONE, NONE},
+     FORM(plain_48), NONE, NONE},
     {"/assets/reference-ed4c6bbd2e.css",
      "/assets/reference.css",
      "text/css; charset=utf-8",
-     FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},
+     FORM(plain_49), FORM(gzip_49), FORM(brotli_49)},
     {"/assets/reference-6d1bf4d8a1.js",
      "/assets/reference.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_49), FORM(gzip_49), FORM(brotli_49)},
+     FORM(plain_50), FORM(gzip_50), FORM(brotli_50)},
     {"/api",
      "/api",
      "text/html; charset=utf-8",
-     FORM(plain_50), NONE, NONE},
+     FORM(plain_51), NONE, NONE},
     {"/assets/demo-2d3ac51962.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_51), FORM(gzip_51), FORM(brotli_51)},
+     FORM(plain_52), FORM(gzip_52), FORM(brotli_52)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_52), NONE, NONE},
+     FORM(plain_53), NONE, NONE},
 };

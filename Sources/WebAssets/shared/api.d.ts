@@ -202,8 +202,11 @@ interface MergePreview {
 /** The context of a visit. The visitor's browser sends it, so each value is checked before use. */
 interface VisitContext {
   page?: unknown;
+  /** The first page, if it is another one. */
+  opened_on?: unknown;
   title?: unknown;
   referrer?: unknown;
+  country?: unknown;
   locale?: unknown;
   timezone?: unknown;
   user_agent?: unknown;
@@ -245,6 +248,8 @@ interface ConversationRow {
 /** One conversation, with all that is known about its visitor. */
 interface ConversationDetail extends ConversationRow {
   visitor: VisitorProfile | null;
+  /** The oldest page first. Missing: an older gateway. */
+  trail?: { page: string; title: string; at: string }[];
 }
 
 interface Team {

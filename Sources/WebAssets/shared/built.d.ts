@@ -9,6 +9,8 @@ declare const FORM_STYLES: string;
 declare const WATCH: string;
 declare const ICON: string;
 declare const LANGUAGES: Record<string, string>;
+/** The address of widget/live.js. */
+declare const LIVE: string;
 declare const LAUNCHER_STYLES: string;
 declare const OFFLINE_PAGE: string;
 declare const PAGES_FILE: string;

@@ -41,6 +41,11 @@ export class Link {
   reason;
   /** @type {WelcomeFrame=} */
   welcome;
+  /**
+   * Notices silence before the heartbeat does.
+   * @type {import('./probe.js').Probe=}
+   */
+  probe;
   #on;
   #socket = /** @type {WebSocket?} */ (null);
   #timer = 0;
@@ -61,6 +66,9 @@ export class Link {
   /** @param {LinkOptions} options */
   constructor(options) { this.#on = options; }
 
+  /** Whether the gateway should have answered by now. */
+  get isMute() { return !!this.probe?.isMute; }
+
   start() {
     if (this.state === 'idle' || this.state === 'stopped') {
       this.lostAt = Date.now();
@@ -72,10 +80,11 @@ export class Link {
 
   /**
    * The network is back, or the page is visible again. Timers of a page that slept may be late, so
-   * this retries or checks the heartbeat at once.
+   * this retries or checks the heartbeat at once. A mute connection is given up.
    */
   nudge() {
     if (this.state === 'waiting') this.#later(within(0, 500));
+    else if (this.isMute) this.drop(Close.silent);
     else if (this.#socket) this.#watch();
   }
 

@@ -5,7 +5,7 @@ import { el } from '../shared/dom.js';
 import { Kind } from '../shared/protocol.js';
 import { store } from '../shared/store.js';
 import { speakThread } from '../shared/thread.js';
-import { title, tone } from './panel/notice.js';
+import { title } from './panel/notice.js';
 import { panel } from './panel/panel.js';
 import { Screen } from './screen.js';
 import { Session } from './session.js';
@@ -57,7 +57,9 @@ export class App {
   #prefix;
   #origin;
   #areLoading = false;
-  #timer = setInterval(() => this.screen.status(), SECOND);
+  /** @type {ReturnType<typeof import('./live.js').live>=} */
+  #live;
+  #timer = setInterval(() => { this.#live?.tick(); this.screen.status(); }, SECOND);
   #phone = matchMedia('(max-width:480px),(max-height:480px)');
 
   /** @param {Place} place */
@@ -94,6 +96,7 @@ export class App {
       visitor: this.visitor,
       config: () => this.config,
       changed: () => this.screen.changed(),
+      opened: () => this.#accompany(),
       arrived: (entry) => this.#arrived(entry),
     });
     this.screen = new Screen(this);
@@ -146,6 +149,11 @@ export class App {
     return this.files?.draw(model);
   }
 
+  /** The first connection loads what goes on beside a conversation. */
+  #accompany() {
+    import(this.#origin + LIVE).then((it) => { this.#live ??= it.live(this); }, console.warn);
+  }
+
   get #isOpen() { return this.view.root.open; }
 
   /**
@@ -162,7 +170,7 @@ export class App {
     if (sender.kind === 'visitor' || kind === Kind.event) return;
     if (!this.#isOpen && this.config.teaser !== false) this.screen.tease(entry);
     const isSeen = this.#isOpen && !document.hidden;
-    if (!isSeen && !this.isMuted && this.config.sound !== false) tone();
+    if (!isSeen && !this.isMuted && this.config.sound !== false) this.#live?.tone();
   }
 
   /**

@@ -36,7 +36,7 @@ export class Session {
 
   /**
    * @param {{origin: string, prefix: string, visitor: import('./visitor.js').Visitor,
-   *   config: () => Partial<WidgetConfig>, changed: () => void,
+   *   config: () => Partial<WidgetConfig>, changed: () => void, opened: () => void,
    *   arrived: (entry: MessageFrame) => void}} on `prefix` begins the keys of this site's storage;
    *   `arrived` is called with each entry after the backlog
    */
@@ -94,6 +94,7 @@ export class Session {
     }
     this.talk.typing.preview = this.#on.config().preview !== false;
     this.talk.open();
+    this.#on.opened();
   }
 
   /**

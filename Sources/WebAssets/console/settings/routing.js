@@ -3,6 +3,8 @@
 import { t } from '../shell/language.js';
 import { cell, list, pick } from './rows.js';
 
+const BY_LANGUAGE = '*'; // in place of a team: the one that speaks the visitor's language
+
 /**
  * The rules by which new conversations get a team.
  * @param {import('./form.js').Form<unknown>} form
@@ -12,7 +14,7 @@ export function rules(form, teams) {
   const { locked } = form;
   return list(form, 'routing.rules', {
     label: t('Teams by page and language'),
-    hint: t('The first rule that matches a new conversation counts, unless the page or visitor chose a team.'),
+    hint: t('The first rule that matches a new conversation counts, unless the page or visitor chose a team. By language: the team that speaks the visitor’s language; without one the next rule counts.'),
     add: t('Add a rule'),
     row: (number) => t('Rule {}', number),
     /** @returns {RoutingRule} */
@@ -24,7 +26,10 @@ export function rules(form, teams) {
       cell(t('Language'), item.language, (language) => change({ language }), {
         locked, maxlength: 35, placeholder: 'de', dir: 'ltr',
       }),
-      pick(t('Team'), item.team, options(teams, item.team), (team) => change({ team }), { locked }),
+      pick(t('Team'), item.team, [
+        ...options(teams, item.team === BY_LANGUAGE ? undefined : item.team),
+        [BY_LANGUAGE, t('By the visitor’s language')],
+      ], (team) => change({ team }), { locked }),
     ],
   });
 }
@@ -48,11 +53,12 @@ export function handoverTeam(teams, own, change, locked) {
 /**
  * The teams, and the one of a rule that was deleted.
  * @param {Team[]} teams
- * @param {string} own
+ * @param {string=} own
  * @returns {[value: string, words: string][]}
  */
 function options(teams, own) {
   /** @type {[value: string, words: string][]} */
   const all = teams.map(({ id, name }) => [id, name]);
-  return teams.some(({ id }) => id === own) ? all : [[own, t('A deleted team')], ...all];
+  return own === undefined || teams.some(({ id }) => id === own) ? all
+    : [[own, t('A deleted team')], ...all];
 }

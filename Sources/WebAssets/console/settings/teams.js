@@ -157,7 +157,7 @@ function fields(form, operators) {
     }),
     text(form, 'languages', {
       label: t('Languages'),
-      hint: t('Language tags with commas between, such as en, de, pt-BR. Empty: all.'),
+      hint: t('Language tags with commas between, such as en, de, pt-BR. A rule of the queue can choose the team by them.'),
       placeholder: 'en, de',
       code: true,
     }),

@@ -224,7 +224,7 @@ export class App {
     const { signal } = this.#controls;
     this.#timers = [
       setInterval(() => {
-        if (document.visibilityState === 'visible') this.link.check();
+        if (document.visibilityState === 'visible') this.link.probe?.check();
         this.state.render();
         this.list.clocks();
         if (!this.state.live) this.changed();
@@ -247,7 +247,7 @@ export class App {
       this.changed();
     }, { signal });
     for (const event of ['focus', 'keydown', 'pointerdown', 'pointermove']) {
-      addEventListener(event, () => this.link.attend(), { signal, passive: true });
+      addEventListener(event, () => this.link.probe?.attend(), { signal, passive: true });
     }
     keys(this.acts, this.guard, signal);
   }

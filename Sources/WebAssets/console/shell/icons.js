@@ -1,4 +1,4 @@
-// The logo and the icons that only the console has.
+// The logo and the icons that only the console has. Those of its seldom pages: rare-icons.js.
 
 import { CIRCLE, paths } from '../../shared/dom.js';
 

@@ -1,7 +1,8 @@
 // The state of the connection: the line below the list, its details, and the banner for trouble.
 
 import { el, icon } from '../../shared/dom.js';
-import { Close, Command } from '../../shared/protocol.js';
+import { Probe } from '../../shared/probe.js';
+import { Command } from '../../shared/protocol.js';
 import { Link } from '../../shared/socket.js';
 import { nameOf } from '../inbox/inbox.js';
 import { focusOn } from './element.js';
@@ -10,96 +11,23 @@ import { locale, t } from './language.js';
 const SHORT_GAP = 3000; // ms; a shorter gap is not shown
 const NOTICE_SHOWN = 6000; // ms
 
-const QUIET = 10_000; // ms of silence after which a console that saves checks the connection
-const RECENT = 1000; // ms; a request or an input behind a longer silence checks it too
-const ATTENDED = 30_000; // ms since the last input; until then a mobile network does not count
-// An answer that takes longer is shown as a lost connection, until it arrives: so many round
-// trips, within these bounds in ms.
-const ROUND_TRIPS = 4;
-const ANSWER_MIN = 750;
-const ANSWER_MAX = 1500;
-
-/**
- * A link that measures the time between a request and its answer, and knows when the gateway is
- * silent. The heartbeat closes a silent connection after 40 s; before that it is only reported,
- * since a slow network may deliver the answer yet.
- */
+/** A link that is probed. */
 export class TimedLink extends Link {
-  roundTrip = 0; // ms
-  #changed;
-  /** When the last probe was sent, in ms of Date.now(). Any later frame answers it. */
-  #probedAt = 0;
-  /** When the operator last used the console, in ms of Date.now(). */
-  #usedAt = 0;
-
   /** @param {import('../../shared/socket.js').LinkOptions} options */
-  constructor(options) { super(options); this.#changed = options.changed; }
-
-  /** Whether a probe has no answer yet, and should have. */
-  get isMute() {
-    return this.state === 'open' && this.#probedAt > this.receivedAt
-      && Date.now() - this.#probedAt >= this.#patience;
+  constructor(options) {
+    super(options);
+    /** @type {Probe} */
+    this.probe = new Probe(this, options.changed);
   }
 
   /** When the connection was lost or became mute, in ms of Date.now(); 0 for none. */
-  get lostSince() { return this.lostAt || (this.isMute ? this.#probedAt : 0); }
-
-  /**
-   * @param {ClientFrame} frame
-   * @param {Answered=} done
-   */
-  request(frame, done) {
-    const at = Date.now();
-    super.request(frame, (answer) => {
-      if (this.state === 'open') this.roundTrip = Date.now() - at;
-      done?.(answer);
-    });
-    if (frame.type !== Command.pong) this.probe(RECENT);
-  }
-
-  get #patience() {
-    return Math.min(ANSWER_MAX, Math.max(ANSWER_MIN, ROUND_TRIPS * this.roundTrip));
-  }
+  get lostSince() { return this.lostAt || (this.probe?.isMute ? this.probe.sentAt : 0); }
 
   /** Asks for the list. While no console is visible, the operator gets push messages. */
   watch() {
     const active = document.visibilityState === 'visible';
     this.request({ type: Command.watch, inbox: true, active });
   }
-
-  /** The operator uses the console, and so relies on the connection. */
-  attend() {
-    this.#usedAt = Date.now();
-    this.probe(RECENT);
-  }
-
-  /**
-   * Checks the connection; to be called every second while the console is visible, so that a loss
-   * shows within two seconds, also at rest. It is checked seldom if the operator saves data, or if
-   * nobody uses it in a mobile network: a radio that may not sleep costs a battery.
-   */
-  check() {
-    const { saveData, type } = navigator.connection ?? {};
-    const isUsed = Date.now() - this.#usedAt < ATTENDED;
-    this.probe(saveData || (type === 'cellular' && !isUsed) ? QUIET : 0);
-  }
-
-  /**
-   * Sends a `pong`, which the gateway answers at once, if the connection has been silent. Other
-   * answers may take long: a message waits for its commit.
-   * @param {number} silence in ms
-   */
-  probe(silence) {
-    const now = Date.now();
-    if (this.state !== 'open' || this.#probedAt > this.receivedAt) return;
-    if (now - this.receivedAt < silence) return;
-    this.#probedAt = now;
-    this.request({ type: Command.pong });
-    setTimeout(this.#changed, this.#patience);
-  }
-
-  /** A mute connection is given up: the network is back, or the operator wants to try again. */
-  nudge() { if (this.isMute) this.drop(Close.silent); else super.nudge(); }
 }
 
 export class LinkState {
@@ -273,7 +201,10 @@ export class LinkState {
       ],
       [t('Waiting to send'), String(waiting)],
       ...this.#refused(),
-      [t('Round trip'), link.roundTrip ? `${link.roundTrip}\u00a0ms` : t('not measured yet')],
+      [
+        t('Round trip'),
+        link.probe?.roundTrip ? `${link.probe.roundTrip}\u00a0ms` : t('not measured yet'),
+      ],
       [t('Node'), link.welcome?.node ?? t('unknown')],
     ];
     const title = link.state === 'open' ? t('Live for {}', age(now - link.openedAt))

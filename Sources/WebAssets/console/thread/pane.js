@@ -169,7 +169,8 @@ export class Pane {
       tail: () => [],
       lead: () => {
         const row = this.#row;
-        const page = pathOf(row?.context?.page);
+        const context = row?.context;
+        const page = pathOf(context?.opened_on ?? context?.page);
         return row && { key: 'lead', draw: 'opened', at: row.created_at, page };
       },
       draw: (model) => (model.draw === 'writer' ? preview(model) : opened(model)),

@@ -19,6 +19,7 @@ export async function editTags(sheet, given, done) {
     [...field.parts, buttons(t('Save tags'), () => sheet.close())],
     () => done(field.finish()),
   );
+  sheet.root.firstElementChild?.addEventListener('keydown', (event) => field.leave(event));
   field.draw();
   try {
     field.known = (await api.tags()).map(({ name }) => name);
@@ -33,6 +34,7 @@ class TagField {
    */
   known = [];
   #tags;
+  #given;
   /** The index of the selected option, -1 for none. */
   #at = -1;
   #chips = el('div.tags');
@@ -42,12 +44,15 @@ class TagField {
     'aria-label': t('Existing tags'),
     hidden: true,
   });
+  #warning = el('p.error', { role: 'alert' },
+    t('Not saved. Press Esc again to discard your changes.'));
   /** @type {HTMLInputElement} */
   #input;
 
   /** @param {string[]} given */
   constructor(given) {
     this.#tags = [...given];
+    this.#given = String(given);
     this.#input = el('input.input', {
       id: 'new-tag',
       role: 'combobox',
@@ -68,7 +73,21 @@ class TagField {
       el('label.label', { for: 'new-tag' }, t('Add a tag')),
       this.#input,
       this.#list,
+      this.#warning,
     ];
+  }
+
+  /**
+   * Escape discards changes when it is pressed again.
+   * @param {Event} event a key
+   */
+  leave(event) {
+    const { key } = /** @type {KeyboardEvent} */ (event);
+    const isSame = String(this.#tags) === this.#given && !this.#input.value.trim();
+    if (key !== 'Escape' || isSame || !this.#warning.hidden) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#warning.hidden = false;
   }
 
   /** The tags, and the one that is in the field. */
@@ -86,6 +105,7 @@ class TagField {
 
   draw() {
     const input = this.#input;
+    this.#warning.hidden = true;
     this.#chips.replaceChildren(...this.#tags.map((tag) => this.#chip(tag)));
     const offered = this.#matches();
     this.#at = Math.min(this.#at, offered.length - 1);

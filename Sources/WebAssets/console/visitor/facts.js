@@ -1,4 +1,4 @@
-// The context of a visit (page, referrer, time zone, language, browser) in words.
+// The context of a visit (page, referrer, country, time zone, language, browser) in words.
 
 import { pathOf } from '../inbox/inbox.js';
 import { locale, t } from '../shell/language.js';
@@ -20,8 +20,9 @@ export function facts(context) {
   const known = [
     [t('Page'), pathOf(context.page), textOf(context.title)],
     [t('Came from'), source(context.referrer)],
+    [t('Country'), nameOf('region', context.country)],
     [t('Local time'), zone(context.timezone)],
-    [t('Language'), language(context.locale)],
+    [t('Language'), nameOf('language', context.locale)],
     [t('Browser'), browser(context.user_agent)],
   ];
   return known.filter(([, value]) => value);
@@ -57,12 +58,15 @@ function zone(timeZone) {
   } catch { return timeZone; }
 }
 
-/** @param {unknown} tag */
-function language(tag) {
-  if (typeof tag !== 'string' || !tag) return '';
+/**
+ * @param {'language' | 'region'} type
+ * @param {unknown} code
+ */
+function nameOf(type, code) {
+  if (typeof code !== 'string' || !code) return '';
   try {
-    return new Intl.DisplayNames(locale, { type: 'language' }).of(tag) ?? '';
-  } catch { return tag; }
+    return new Intl.DisplayNames(locale, { type }).of(code) ?? '';
+  } catch { return code; }
 }
 
 /**

@@ -8,7 +8,7 @@ import { focusOn } from '../shell/element.js';
 import { locale, t } from '../shell/language.js';
 import { rarePages } from '../shell/pages.js';
 import { facts } from './facts.js';
-import { faceOf, nameOf } from '../inbox/inbox.js';
+import { faceOf, nameOf, pathOf } from '../inbox/inbox.js';
 import { dayOf } from '../inbox/row.js';
 import { stars } from './stars.js';
 import { VisitorData } from './visitor-data.js';
@@ -99,13 +99,16 @@ export class VisitorPanel {
     const { detail, earlier } = this;
     const minute = row && new Date().getMinutes(); // the local time changes with it
     const sign = JSON.stringify([
-      row, head, detail?.visitor, earlier, this.follows, this.#trouble, this.#isAsking, minute,
+      row, head, detail, earlier, this.follows, this.#trouble, this.#isAsking, minute,
       this.#data.state,
     ]);
     if (this.#sign === sign) return;
     this.#sign = sign;
     this.root.hidden = !row;
     if (!row) return this.root.replaceChildren();
+    if (detail?.id === row.id && detail.context?.page !== row.context?.page) {
+      this.#follow(detail, row);
+    }
     const held = this.root.contains(document.activeElement)
       && document.activeElement?.getAttribute('data-key');
     /** @type {Visitor} */
@@ -114,6 +117,7 @@ export class VisitorPanel {
       ...[
         this.#person(row, visitor),
         this.#context(row),
+        this.#trail(),
         this.#attributes(visitor),
         this.#tags(row),
         this.#conversation(row, head),
@@ -165,6 +169,28 @@ export class VisitorPanel {
   #context(row) {
     const known = facts(row.context ?? {});
     return known.length > 0 && el('section', {}, el('h3', {}, t('Visit')), list(known));
+  }
+
+  #trail() {
+    const steps = this.detail?.trail ?? [];
+    /** @type {import('./facts.js').Fact[]} */
+    const known = steps.map(({ page, title, at }) => [time(at), title || pathOf(page), page]);
+    return known.length > 1
+      && el('section', {}, el('h3', {}, t('Pages, the newest first')), list(known.reverse()));
+  }
+
+  /**
+   * The visitor has opened another page. Without an answer the next one loads the trail.
+   * @param {ConversationDetail} detail
+   * @param {ConversationRow} row
+   */
+  #follow(detail, { id, context }) {
+    detail.context = context;
+    api.one(id).then(({ conversation }) => {
+      if (this.detail !== detail) return;
+      this.detail = conversation;
+      this.#on.changed();
+    }, () => {});
   }
 
   /** @param {Visitor} visitor */

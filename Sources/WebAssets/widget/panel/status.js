@@ -30,8 +30,9 @@ export function statusLine(line, session, rest) {
     const fate = ` ${say(outbox.kept ? 'out' : 'stay', waiting)}`;
     if (session.trouble) return [session.trouble];
     if (link.state === 'stopped') return [say('unavailable')];
-    if (link.lostAt) {
-      if (now - link.lostAt < SHORT_GAP && navigator.onLine) return [''];
+    if (link.lostAt || link.isMute) {
+      // one that was mute before is shown until it is back
+      if (!wasShown && !link.isMute && now - link.lostAt < SHORT_GAP && navigator.onLine) return [''];
       wasShown = true;
       return waiting ? [say('lost') + fate] : [say('reconnecting'), dots()];
     }

@@ -1,10 +1,10 @@
 // The pages of this visit, shared by the tabs of a site.
 
 import { store } from '../../shared/store.js';
+import { address, cut } from './address.js';
 
 const PAUSE = 1_800_000; // ms without a page after which another visit begins
 const STEPS = 20;
-const LONG = 300; // characters of an address or a title
 
 /**
  * @typedef {{secret: string, visits: number, began: number, last: number, pages: number,
@@ -12,15 +12,10 @@ const LONG = 300; // characters of an address or a title
  *   shown: string[]}} Visit
  */
 
-/** The address without its query, which may contain secrets; with the route of a hash router. */
-const address = () => (
-  location.origin + location.pathname + (/^#!?\/[^?]*/.exec(location.hash)?.[0] ?? '')
-).slice(0, LONG);
-
 /** The campaign that the address names. */
-const campaign = () => ['source', 'medium', 'campaign']
+const campaign = () => cut(['source', 'medium', 'campaign']
   .map((name) => new URLSearchParams(location.search).get(`utm_${name}`))
-  .filter(Boolean).join(' / ').slice(0, LONG);
+  .filter(Boolean).join(' / '));
 
 /** @param {number} at */
 const age = (at) => Math.max(0, Math.round((Date.now() - at) / 1000));
@@ -58,13 +53,13 @@ export class Trail {
     const page = address();
     const isNew = !known.trail || now - known.last > PAUSE;
     const last = isNew ? undefined : known.trail.at(-1);
-    const title = document.title.slice(0, LONG);
+    const title = cut(document.title);
     const isMove = last?.page !== page;
     const before = isNew ? [] : isMove ? known.trail : known.trail.slice(0, -1);
     store.set(this.#key, {
       ...known,
       ...isNew && {
-        visits: known.visits + 1, began: now, referrer: document.referrer.slice(0, LONG),
+        visits: known.visits + 1, began: now, referrer: cut(document.referrer),
         campaign: campaign(), pages: 0,
       },
       pages: (isNew ? 0 : known.pages) + (isMove ? 1 : 0),

@@ -273,6 +273,7 @@ export default {
   'Not connected': 'غير متصل',
   'Not kept: {}.': 'لا يُحتفظ به: {}.',
   'not measured yet': 'لم يُقس بعد',
+  'Not saved. Press Esc again to discard your changes.': 'لم يُحفظ. اضغط Esc مرة أخرى لتجاهل تغييراتك.',
   'Not sent': 'لم يُرسل',
   'Not sent for 7 days.': 'لم تُرسل منذ 7 أيام.',
   'Not sent.': 'لم تُرسل.',

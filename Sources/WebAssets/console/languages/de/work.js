@@ -272,6 +272,7 @@ export default {
   'Not connected': 'Nicht verbunden',
   'Not kept: {}.': 'Nicht übernommen: {}.',
   'not measured yet': 'noch nicht gemessen',
+  'Not saved. Press Esc again to discard your changes.': 'Nicht gespeichert. Drücken Sie noch einmal Esc, um Ihre Änderungen zu verwerfen.',
   'Not sent': 'Nicht gesendet',
   'Not sent for 7 days.': 'Seit 7 Tagen nicht gesendet.',
   'Not sent.': 'Nicht gesendet.',

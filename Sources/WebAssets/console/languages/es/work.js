@@ -272,6 +272,7 @@ export default {
   'Not connected': 'Sin conexión',
   'Not kept: {}.': 'No se conserva: {}.',
   'not measured yet': 'aún sin medir',
+  'Not saved. Press Esc again to discard your changes.': 'No se ha guardado. Pulse Esc otra vez para descartar sus cambios.',
   'Not sent': 'No enviado',
   'Not sent for 7 days.': 'Sin enviar desde hace 7 días.',
   'Not sent.': 'No enviado.',

@@ -272,6 +272,7 @@ export default {
   'Not connected': '未接続',
   'Not kept: {}.': '残らないもの: {}。',
   'not measured yet': '未測定',
+  'Not saved. Press Esc again to discard your changes.': '保存されていません。もう一度 Esc を押すと変更は破棄されます。',
   'Not sent': '未送信',
   'Not sent for 7 days.': '7日間送信されていません。',
   'Not sent.': '未送信です。',

@@ -272,6 +272,7 @@ export default {
   'Not connected': 'ไม่ได้เชื่อมต่อ',
   'Not kept: {}.': 'ไม่เก็บไว้: {}',
   'not measured yet': 'ยังไม่ได้วัด',
+  'Not saved. Press Esc again to discard your changes.': 'ยังไม่ได้บันทึก กด Esc อีกครั้งเพื่อละทิ้งการเปลี่ยนแปลง',
   'Not sent': 'ยังไม่ส่ง',
   'Not sent for 7 days.': 'ไม่ได้ส่งมา 7 วัน',
   'Not sent.': 'ยังไม่ส่ง',
