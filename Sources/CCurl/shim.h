@@ -111,6 +111,50 @@ static inline CURLcode chirrup_curl_connect(CURL *easy, const char *url, const c
 
 static inline void chirrup_curl_forget_reason(CURL *easy) { curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL); }
 
+/// A message to a mail server that is verified, with the bytes that `read` gives; `security` is a CURLUSESSL_ value. `user`
+/// and `authority` may be NULL. The lists are freed by the caller; all callbacks get `owner`.
+static inline int chirrup_curl_mail(CURL *easy, const char *url, const char *user, const char *password, long security,
+                                    const char *authority, const char *from, struct curl_slist *recipients, size_t count,
+                                    long connect_milliseconds, long milliseconds, void *owner, curl_read_callback read,
+                                    curl_debug_callback watch, curl_write_callback ignore) {
+  int failures = 0;
+  failures += curl_easy_setopt(easy, CURLOPT_URL, url) != CURLE_OK;
+#if LIBCURL_VERSION_NUM >= 0x075500
+  failures += curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps") != CURLE_OK;
+#else
+  failures += curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_SMTP | CURLPROTO_SMTPS)) != CURLE_OK;
+#endif
+  if (user) {
+    failures += curl_easy_setopt(easy, CURLOPT_USERNAME, user) != CURLE_OK;
+    failures += curl_easy_setopt(easy, CURLOPT_PASSWORD, password) != CURLE_OK;
+  }
+  failures += curl_easy_setopt(easy, CURLOPT_USE_SSL, security) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L) != CURLE_OK;
+  if (authority) failures += curl_easy_setopt(easy, CURLOPT_CAINFO, authority) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_MAIL_FROM, from) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, recipients) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)count) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_READFUNCTION, read) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_READDATA, owner) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, watch) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_DEBUGDATA, owner) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_milliseconds) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SERVER_RESPONSE_TIMEOUT, (milliseconds + 999) / 1000) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_PROXY, "") != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L) != CURLE_OK;
+#if LIBCURL_VERSION_NUM >= 0x075700
+  failures += curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) != CURLE_OK;
+#endif
+  return failures == 0;
+}
+
 /// The socket of chirrup_curl_connect, or -1.
 static inline int chirrup_curl_socket(CURL *easy) {
   curl_socket_t number = CURL_SOCKET_BAD;

@@ -1,7 +1,8 @@
 /// HTTP requests to external servers with libcurl: many at a time, driven by one thread.
 ///
-/// This target is the only importer of libcurl. It sends requests, and returns the status, and the
-/// body if the request wants it, up to a limit. HTTPS certificates are verified,
+/// This target is the only importer of libcurl (`MailServer` sends e-mail with it). It sends
+/// requests, and returns the status, and the body if the request wants it, up to a limit. HTTPS
+/// certificates are verified,
 /// redirects are not followed, and proxies and passwords of the environment are ignored.
 ///
 /// `admits` checks every address when its socket is created, so after name resolution: no
@@ -97,7 +98,7 @@ public struct HTTPClient: ~Copyable {
   }
 
   deinit {
-    for transfer in transfers.values { multi.remove(transfer) }
+    for transfer in transfers.values { unsafe multi.remove(transfer.raw) }
   }
 
   /// The number of requests in progress.
@@ -108,7 +109,7 @@ public struct HTTPClient: ~Copyable {
   /// - Returns: false when it cannot start, for example because of an invalid URL.
   public mutating func begin(_ request: HTTPRequest, ticket: UInt64) -> Bool {
     guard let transfer = Transfer(request, ticket: ticket, admits: admits) else { return false }
-    guard multi.add(transfer) else { return false }
+    guard unsafe multi.add(transfer.raw) else { return false }
     transfers[transfer.key] = transfer
     return true
   }
@@ -127,7 +128,7 @@ public struct HTTPClient: ~Copyable {
     guard let (key, result) = multi.takeEnded(),
       let transfer = transfers.removeValue(forKey: key)
     else { return nil }
-    multi.remove(transfer)
+    unsafe multi.remove(transfer.raw)
     return (transfer.ticket, transfer.outcome(result))
   }
 }
@@ -183,14 +184,14 @@ extension HTTPClient {
     unsafe _ = curl_multi_cleanup(raw)
   }
 
-  func add(_ transfer: Transfer) -> Bool {
+  func add(_ easy: UnsafeMutableRawPointer) -> Bool {
     // SAFETY: both handles are alive.
-    unsafe curl_multi_add_handle(raw, transfer.raw) == CURLM_OK
+    unsafe curl_multi_add_handle(raw, easy) == CURLM_OK
   }
 
-  func remove(_ transfer: Transfer) {
+  func remove(_ easy: UnsafeMutableRawPointer) {
     // SAFETY: as above.
-    unsafe _ = curl_multi_remove_handle(raw, transfer.raw)
+    unsafe _ = curl_multi_remove_handle(raw, easy)
   }
 
   /// The number of unfinished transfers.
