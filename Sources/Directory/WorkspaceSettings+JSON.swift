@@ -17,6 +17,7 @@ extension WorkspaceSettings {
     case .routing: routing.value
     case .watching: watching.value
     case .attachments: attachments.value
+    case .mail: mail.value
     }
   }
 }
@@ -124,6 +125,17 @@ extension WorkspaceSettings.Rating {
 
 extension WorkspaceSettings.Security {
   var value: JSONValue { .object(["require_second_factor": .bool(requiresSecondFactor)]) }
+}
+
+extension WorkspaceSettings.Mail {
+  var value: JSONValue {
+    .object([
+      "answers": .bool(sendsAnswers), "answers_after_seconds": .int(answersAfterSeconds),
+      "sender_name": .string(senderName), "sender_address": .string(senderAddress),
+      "reply_to": .string(replyTo), "offline_to": .string(offlineTo),
+      "transcripts": .bool(sendsTranscripts),
+    ])
+  }
 }
 
 extension WorkspaceSettings.Watching {

@@ -26,6 +26,7 @@ extension WorkspaceSettings {
     case .routing: routing = Routing(&reader)
     case .watching: watching = Watching(&reader)
     case .attachments: attachments = Attachments(&reader)
+    case .mail: mail = Mail(&reader)
     }
     return reader.fault
   }
@@ -192,6 +193,26 @@ extension WorkspaceSettings.Attachments {
     if let found { types = Self.kinds.filter(found.contains) }
     totalBytes = reader.int(
       "total_bytes", totalBytes, in: 0...SettingLimits.attachmentTotalBytes)
+  }
+}
+
+extension WorkspaceSettings.Mail {
+  init(_ reader: inout SettingReader) {
+    sendsAnswers = reader.bool("answers", sendsAnswers)
+    answersAfterSeconds = reader.int(
+      "answers_after_seconds", answersAfterSeconds, in: 0...86_400)
+    senderName = reader.text("sender_name", bytesMax: SettingLimits.nameBytes) ?? ""
+    senderAddress = Self.address("sender_address", &reader)
+    replyTo = Self.address("reply_to", &reader)
+    offlineTo = Self.address("offline_to", &reader)
+    sendsTranscripts = reader.bool("transcripts", sendsTranscripts)
+  }
+
+  private static func address(_ name: String, _ reader: inout SettingReader) -> String {
+    let text = reader.text(name, bytesMax: SettingLimits.addressBytes) ?? ""
+    if text.isEmpty || isAddress(text) { return text }
+    reader.refuse(name, "an e-mail address, or empty")
+    return ""
   }
 }
 

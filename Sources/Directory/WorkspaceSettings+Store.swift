@@ -14,7 +14,7 @@ extension WorkspaceSettings {
         SELECT key, value, 1 FROM system_settings
         WHERE workspace_id = $1::uuid AND length(value) <= $2::bigint AND key IN (
           'widget', 'hours', 'greeting_message', 'away_message', 'prechat', 'offline', 'queue',
-          'rating', 'retention', 'security', 'routing', 'watching', 'attachments')
+          'rating', 'retention', 'security', 'routing', 'watching', 'attachments', 'mail')
         ORDER BY 3
         """, [.uuid(workspace), .int(Int64(SettingLimits.valueBytes))])
     ) { rows in

@@ -18,6 +18,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
   public var routing = Routing()
   public var watching = Watching()
   public var attachments = Attachments()
+  public var mail = Mail()
 
   public init() {}
 
@@ -26,7 +27,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
     case greetingMessage = "greeting_message"
     case awayMessage = "away_message"
     case prechat, offline, queue, rating, retention, security, routing,
-      watching, attachments
+      watching, attachments, mail
   }
 
   /// The appearance of the widget.
@@ -180,6 +181,33 @@ public struct WorkspaceSettings: Sendable, Equatable {
     public static let kinds = ["images", "pdf", "text", "office", "audio", "video", "archives"]
   }
 
+  /// Outgoing e-mail. Nothing is sent unless the gateway has a mail server.
+  public struct Mail: Sendable, Equatable {
+    /// Answers that a visitor with an address has not read are sent.
+    public var sendsAnswers = true
+    /// The seconds after the last answer until then. `chirrup_mail_quiet` reads both.
+    public var answersAfterSeconds = 300
+    /// Empty: the widget's name, or the workspace's.
+    public var senderName = ""
+    /// Empty: the gateway's.
+    public var senderAddress = ""
+    /// Empty: the sender.
+    public var replyTo = ""
+    /// Gets the messages of the offline form; empty: nobody.
+    public var offlineTo = ""
+    /// Visitors may have the transcript sent to their address.
+    public var sendsTranscripts = true
+
+    /// Whether it is an address that any mail server accepts: printable ASCII without quotes (RFC
+    /// 5321 §4.1.2), within the lengths of §4.5.3.1.
+    public static func isAddress(_ text: String) -> Bool {
+      let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+      return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && text.utf8.count <= 254
+        && parts[0].utf8.count <= 64
+        && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"<>()[],;:\\\"".utf8.contains($0) }
+    }
+  }
+
   public struct Rating: Sendable, Equatable {
     public var isEnabled = true
     /// Nil: the widget's default question.
@@ -208,6 +236,7 @@ public enum SettingLimits {
   public static let attachmentBytes = 104_857_600
   /// Bytes of all attachments of a workspace: 1 PiB.
   public static let attachmentTotalBytes = 1_125_899_906_842_624
+  public static let addressBytes = 254
   /// Bytes of one stored setting; a longer one counts as missing.
   public static let valueBytes = 65_536
 }

@@ -40,6 +40,10 @@ extension SettingKey {
     case .warmSessions, .recentMebibytes, .expensiveReaders: false
     // Stored secrets are encrypted with the keys of the start.
     case .credentialsKey: false
+    // The mail server, its connection, and whether there is mail at all.
+    case .mailSMTPURL, .mailUser, .mailPassword, .mailFrom, .mailSTARTTLS, .mailCAFile,
+      .mailTimeoutSeconds, .mailRetryMilliseconds:
+      false
     // The guard of deliveries under way, and the state of open connections.
     case .webhooksAllowPrivate, .webhooksPorts, .compressionEnabled, .compressionContextTakeover,
       .compressionWindowBits, .compressionMemoryLevel, .compressionLevel,

@@ -71,6 +71,14 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case attachmentsScannerRequired = "attachments.scanner_required"
   case attachmentsScannerSeconds = "attachments.scanner_seconds"
   case attachmentsCleanImages = "attachments.clean_images"
+  case mailSMTPURL = "mail.smtp_url"
+  case mailUser = "mail.user"
+  case mailPassword = "mail.password"
+  case mailFrom = "mail.from"
+  case mailSTARTTLS = "mail.starttls"
+  case mailCAFile = "mail.ca_file"
+  case mailTimeoutSeconds = "mail.timeout_seconds"
+  case mailRetryMilliseconds = "mail.retry_milliseconds"
   case maintenanceWindow = "maintenance.window"
   case maintenanceConversationDays = "maintenance.conversation_days"
   case maintenanceAuditDays = "maintenance.audit_days"
@@ -99,7 +107,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   /// Whether error messages must not quote the value, since it may contain a password.
   var isSecret: Bool {
     switch self {
-    case .databaseURL, .databaseDirectURL, .migrationsURL, .credentialsKey,
+    case .databaseURL, .databaseDirectURL, .migrationsURL, .credentialsKey, .mailPassword,
       .attachmentsS3AccessKey, .attachmentsS3SecretKey:
       true
     default: false
@@ -131,7 +139,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .compressionMemoryLevel, .compressionLevel: 1...9
     case .compressionThresholdBytes: 0...65_536
     case .webhooksTimeoutSeconds: 1...60
-    case .webhooksRetryMilliseconds: 100...600_000
+    case .webhooksRetryMilliseconds, .mailRetryMilliseconds: 100...600_000
+    case .mailTimeoutSeconds: 1...600
     case .attachmentsScannerSeconds: 1...300
     case .drainSeconds: 0...300
     case .maintenanceConversationDays, .maintenanceAuditDays: 0...36_500
@@ -176,6 +185,12 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .maintenanceWindow:
       "two different times and the name of a time zone, such as 02:00-05:00 Europe/Berlin or "
         + "22:30-04:00 (UTC); empty: at any time"
+    case .mailSMTPURL:
+      "smtp://host:587 or smtps://host:465, without user and password; empty: no e-mail is sent"
+    case .mailUser, .mailPassword: "up to 256 characters, no control characters"
+    case .mailFrom: "an e-mail address such as chat@example.com"
+    case .mailSTARTTLS: StartTLS.allCases.map(\.rawValue).joined(separator: ", ")
+    case .mailCAFile: "the path of a PEM file"
     case .webhooksPorts: "up to 16 ports or ranges such as 443 or 8000-8999"
     case .allowedHosts: "* or up to 64 host names such as chat.internal, without scheme and port"
     default: "true or false"

@@ -74,6 +74,14 @@ extension SettingKey {
     case .attachmentsScannerRequired: SettingProperty(\.attachments.scannerIsRequired)
     case .attachmentsScannerSeconds: SettingProperty(\.attachments.scannerSeconds)
     case .attachmentsCleanImages: SettingProperty(\.attachments.cleansImages)
+    case .mailSMTPURL: SettingProperty(\.mail.smtpURL)
+    case .mailUser: SettingProperty(\.mail.user)
+    case .mailPassword: SettingProperty(\.mail.password)
+    case .mailFrom: SettingProperty(\.mail.from)
+    case .mailSTARTTLS: SettingProperty(\.mail.startTLS)
+    case .mailCAFile: SettingProperty(\.mail.caFile)
+    case .mailTimeoutSeconds: SettingProperty(\.mail.timeoutSeconds)
+    case .mailRetryMilliseconds: SettingProperty(\.mail.retryMilliseconds)
     case .maintenanceWindow: SettingProperty(\.maintenance.window)
     case .maintenanceConversationDays: SettingProperty(\.maintenance.conversationDays)
     case .maintenanceAuditDays: SettingProperty(\.maintenance.auditDays)
@@ -131,6 +139,7 @@ extension Bool: SettingValue { var settingText: String { "\(self)" } }
 extension String: SettingValue { var settingText: String { self } }
 extension ListenAddress: SettingValue { var settingText: String { description } }
 extension MaintenanceWindow: SettingValue { var settingText: String { description } }
+extension StartTLS: SettingValue { var settingText: String { rawValue } }
 extension LogLevel: SettingValue { var settingText: String { rawValue } }
 extension LogFormat: SettingValue { var settingText: String { rawValue } }
 

@@ -69,6 +69,7 @@ extension Settings {
     check.number(.webhooksTimeoutSeconds, into: &webhooks.timeoutSeconds)
     check.number(.webhooksRetryMilliseconds, into: &webhooks.retryMilliseconds)
     attachments.read(&check)
+    mail.read(&check, publicURL)
     maintenance.read(&check)
     check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
     check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }
@@ -183,6 +184,31 @@ extension Settings {
     }
     if webhooks.ports.count > 16 {
       check.refuse(.webhooksPorts, because: "there are \(webhooks.ports.count)")
+    }
+  }
+}
+
+extension MailSettings {
+  fileprivate mutating func read(_ check: inout SettingsCheck, _ publicURL: String?) {
+    check.optional(.mailSMTPURL, into: &smtpURL) { parseSMTPURL($0) }
+    check.optional(.mailUser, into: &user) { parseMailCredential($0) }
+    check.optional(.mailPassword, into: &password) { parseMailCredential($0) }
+    check.optional(.mailFrom, into: &from) { parseMailAddress($0) }
+    check.value(.mailSTARTTLS, into: &startTLS) { StartTLS(rawValue: $0.lowercased()) }
+    check.optional(.mailCAFile, into: &caFile) { parsePath($0) }
+    check.number(.mailTimeoutSeconds, into: &timeoutSeconds)
+    check.number(.mailRetryMilliseconds, into: &retryMilliseconds)
+    guard let smtpURL else { return }
+    if from == nil { check.refuse(.mailFrom, because: "mail.smtp_url requires it") }
+    if publicURL == nil {
+      check.refuse(.publicURL, because: "mail.smtp_url requires it: messages have links")
+    }
+    if (user == nil) != (password == nil) {
+      check.refuse(.mailPassword, because: "mail.user and mail.password require each other")
+    }
+    if user != nil, startTLS != .required, smtpURL.hasPrefix("smtp:") {
+      check.refuse(
+        .mailSTARTTLS, because: "the password must not be sent without TLS: required or smtps://")
     }
   }
 }

@@ -109,6 +109,30 @@ public struct WebhookSettings: Sendable, Equatable {
   public init() {}
 }
 
+/// Outgoing e-mail.
+public struct MailSettings: Sendable, Equatable {
+  /// The mail server. Nil: no e-mail is sent.
+  public var smtpURL: String?
+  public var user: String?
+  public var password: String?
+  /// The sender in the envelope, which gets bounces, and for workspaces without a sender.
+  public var from: String?
+  /// Whether connections to smtp:// must turn to TLS (RFC 3207).
+  public var startTLS = StartTLS.required
+  /// A PEM file of certificates to trust instead of the system's.
+  public var caFile: String?
+  /// Seconds for one message, from the connection to the server's acceptance.
+  public var timeoutSeconds = 60
+  /// Milliseconds before the second attempt; each further pause is longer.
+  public var retryMilliseconds = 30_000
+
+  public init() {}
+}
+
+public enum StartTLS: String, Sendable, CaseIterable {
+  case required, optional, off
+}
+
 /// What the gateway removes by itself, and when.
 public struct MaintenanceSettings: Sendable, Equatable {
   /// The time of the day for it. Nil: at any time.

@@ -143,3 +143,37 @@ extension String {
     return nil
   }
 }
+
+/// `smtp://host:587` or `smtps://host`, without user, query and fragment. A path is the name with
+/// which the gateway introduces itself (EHLO).
+func parseSMTPURL(_ text: String) -> String? {
+  guard let scheme = ["smtp://", "smtps://"].first(where: { text.hasPrefix($0) }) else {
+    return nil
+  }
+  let rest = text.dropFirst(scheme.utf8.count).split(
+    separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+  let name = rest.count > 1 ? rest[1] : ""
+  guard text.utf8.count <= 512, let authority = rest.first.flatMap({ HostAndPort($0) }),
+    !authority.host.isEmpty, authority.portText == nil || (authority.port ?? 0) > 0,
+    authority.host.utf8.allSatisfy({
+      $0.isASCIILetter || $0.isASCIIDigit || ".-:".utf8.contains($0)
+    }),
+    name.utf8.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || ".-".utf8.contains($0) })
+  else { return nil }
+  return text
+}
+
+/// A user name or a password: no control characters, which end a line of SMTP.
+func parseMailCredential(_ text: String) -> String? {
+  (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    ? text : nil
+}
+
+/// An address without a name: of printable ASCII characters, without quotes.
+func parseMailAddress(_ text: String) -> String? {
+  let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+  guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), text.utf8.count <= 254,
+    text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"<>()[],;:\\\"".utf8.contains($0) })
+  else { return nil }
+  return text
+}

@@ -28,6 +28,10 @@ extension Schema {
       "attachments": object([
         "enabled": bool, "bytes_max": count, "types": array(of: text), "total_bytes": count,
       ]),
+      "mail": object([
+        "answers": bool, "answers_after_seconds": count, "sender_name": text,
+        "sender_address": text, "reply_to": text, "offline_to": text, "transcripts": bool,
+      ]),
     ]),
     "allowed_origins": array(of: text).orNull, "public_key": text, "workspace": named,
     "limits": array(
@@ -57,6 +61,9 @@ extension Schema {
 
   private static let kinds = WorkspaceSettings.Attachments.kinds
   private static let fieldTypes = ["text", "email", "select", "team"]
+  /// `WorkspaceSettings.Mail.isAddress`, or empty.
+  private static let mailAddress = string(
+    0...SettingLimits.addressBytes, pattern: #"^([a-z0-9.+_-]{1,64}@[a-z0-9.-]{1,180})?$"#)
   private static let longText = string(0...SettingLimits.textBytes)
   private static let botMessageInput = closed(optional: ["enabled": bool, "text": longText])
 
@@ -103,6 +110,17 @@ extension Schema {
         "enabled": bool, "bytes_max": int(1_024...Int64(SettingLimits.attachmentBytes)),
         "types": array(of: word(kinds), 0...kinds.count),
         "total_bytes": int(0...Int64(SettingLimits.attachmentTotalBytes)),
+      ]),
+      "mail": closed(optional: [
+        "answers": bool.described("Send answers that a visitor has not read to their address."),
+        "answers_after_seconds": int(0...86_400).described(
+          "The seconds after the last answer until then."),
+        "sender_name": string(0...SettingLimits.nameBytes),
+        "sender_address": mailAddress.described("Empty: the gateway's address."),
+        "reply_to": mailAddress.described("Empty: the sender."),
+        "offline_to": mailAddress.described(
+          "Gets the messages of the offline form; empty: nobody."),
+        "transcripts": bool.described("Visitors may have the transcript sent to their address."),
       ]),
     ]),
     "allowed_origins": array(
