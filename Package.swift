@@ -113,6 +113,12 @@ let package = Package(
         "Primitives",
       ]),
     layer(
+      "Mail",
+      [
+        "Webhooks", "HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "JSON",
+        "Primitives",
+      ]),
+    layer(
       "OpenID",
       ["HTTPClient", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     layer(
@@ -129,9 +135,9 @@ let package = Package(
     layer(
       "REST",
       [
-        "Conversations", "OpenID", "Assist", "WebPush", "Webhooks", "Automation", "Attachments",
-        "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "Wire", "JSON",
-        "Primitives",
+        "Conversations", "OpenID", "Assist", "Mail", "WebPush", "Webhooks", "Automation",
+        "Attachments", "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "Wire",
+        "JSON", "Primitives",
       ]),
     layer(
       "Settings",
@@ -144,8 +150,8 @@ let package = Package(
       [
         "Engine", "Wire", "Chat", "JSON", "Compression", "Primitives", "Kernel", "OpenSSL",
         "Postgres", "SharedSQL", "Journal",
-        "WebPush", "Webhooks", "Directory", "Attachments", "Automation", "Conversations", "REST",
-        "Tokens", "Settings", "WebAssets",
+        "HTTPClient", "Mail", "WebPush", "Webhooks", "Directory", "Attachments", "Automation",
+        "Conversations", "REST", "Tokens", "Settings", "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -225,6 +231,12 @@ let package = Package(
       [
         "WebPush", "Webhooks", "HTTPClient", "DomainFixtures", "Conversations", "Directory",
         "SharedSQL", "Postgres", "OpenSSL", "Kernel", "JSON", "Primitives",
+      ]),
+    suite(
+      "MailTests",
+      [
+        "Mail", "Webhooks", "HTTPClient", "DomainFixtures", "Conversations", "Directory",
+        "Postgres", "OpenSSL", "Kernel", "JSON", "Primitives",
       ]),
     suite(
       "DirectoryTests",

@@ -137,6 +137,10 @@ public enum VisitorData {
     ), ratings AS (
       UPDATE csat_responses SET comment = NULL, visitor_id = NULL
       WHERE workspace_id = $1::uuid AND visitor_id IN (SELECT id FROM person)
+    ), mailed AS (
+      DELETE FROM mail_outbox o USING chat_sessions s WHERE o.workspace_id = $1::uuid
+        AND s.workspace_id = $1::uuid AND s.id = o.session_id
+        AND s.user_id IN (SELECT id FROM person)
     ), told AS (
       DELETE FROM webhook_deliveries WHERE workspace_id = $1::uuid
         AND payload::text LIKE ANY (SELECT '%' || id::text || '%' FROM person)

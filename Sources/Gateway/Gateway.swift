@@ -1,6 +1,7 @@
 public import Directory
 public import Kernel
 public import Logging
+import Mail
 import OpenSSL
 import Postgres
 import Primitives
@@ -70,8 +71,8 @@ public struct GatewayFailure: Error, CustomStringConvertible {
   public var description: String
 }
 
-/// The gateway: one thread for each loop, threads for the watchdog, for webhooks and for push
-/// messages, and the calling thread, which waits for signals.
+/// The gateway: one thread for each loop, threads for the watchdog, for webhooks, for push
+/// messages and for e-mail, and the calling thread, which waits for signals.
 public enum Gateway {
   /// Runs until SIGTERM or SIGINT and the end of the drain. Throws `LoopsStalled` if a loop does
   /// not end in time. Call it on the first thread before any other starts, since it blocks signals.
@@ -100,6 +101,8 @@ public enum Gateway {
     let deliverer = try Thread.spawn(name: "webhooks") { deliveries.run() }
     let push = context.push
     let pusher = try Thread.spawn(name: "push") { push.run() }
+    let mail = context.mail
+    let mailer = try Thread.spawn(name: "mail") { mail.run() }
     context.logger.info(
       "listening",
       metadata: [
@@ -121,8 +124,10 @@ public enum Gateway {
     context.upkeep.stop()
     deliveries.stop()
     push.stop()
+    mail.stop()
     end(deliverer, by: deadline) { deliveries.hasEnded }
     end(pusher, by: deadline) { push.hasEnded }
+    end(mailer, by: deadline) { mail.hasEnded }
     watchdog.stop()
     watching.join()
     context.logger.info("stopped")
@@ -172,7 +177,7 @@ public enum Gateway {
 
   private static let farewellMilliseconds: Int64 = 1_000
 
-  /// Waits for the worker of webhooks or of push messages, which stops since the drain began. While
+  /// Waits for the worker of webhooks, push messages or e-mail, which stops since the drain began. While
   /// PostgreSQL does not answer it cannot end: its thread is then abandoned, and its leases expire.
   private static func end(
     _ worker: consuming Thread, by deadline: Instant, _ hasEnded: () -> Bool
@@ -195,9 +200,10 @@ public enum Gateway {
   }
 
   /// Connections to PostgreSQL: a writer and a reader of each loop, `ExpensiveReaders`, one of the
-  /// webhooks and one of push messages.
+  /// webhooks, one of push messages and one of e-mail.
   public static func databaseConnections(_ settings: Settings) -> Int {
     2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 2
+      + (settings.mail.smtpURL == nil ? 0 : 1)
       + (settings.maintenance.auditDays > 0 ? 1 : 0)
   }
 
@@ -321,6 +327,7 @@ public enum Gateway {
           isDraining = true
           context.deliveries.stop()
           context.push.stop()
+          context.mail.stop()
           let milliseconds = Int64(settings.running.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))

@@ -1,8 +1,10 @@
 import Attachments
 import Conversations
 import Directory
+import HTTPClient
 import Kernel
 import Logging
+import Mail
 import Primitives
 import REST
 import Settings
@@ -36,6 +38,7 @@ final class GatewayContext: Sendable {
   let pulses: [LoopPulse]
   let deliveries: DeliveryWorker
   let push: PushWorker
+  let mail: MailWorker
   let readers: ExpensiveReaders
   let attachments: AttachmentFiles
   let reloads: ReloadRequests
@@ -82,6 +85,9 @@ final class GatewayContext: Sendable {
         schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
     push = try GatewayContext.push(options, secrets, apiOptions.webhookGuard)
+    let mailOptions = GatewayContext.mail(options, secrets)
+    mail = try MailWorker(mailOptions)
+    apiOptions.mailFrom = mailOptions.server == nil ? nil : mailOptions.from
     peers = Peers(options, keys: secrets.keyIDs)
     connections = PeerConnections(local: services, peers: peers)
     apiOptions.connections = connections
@@ -130,6 +136,27 @@ final class GatewayContext: Sendable {
         report: { logger.warning("\($0)") }))
   }
 
+  private static func mail(_ options: GatewayOptions, _ secrets: SecretBox) -> MailOptions {
+    let (settings, logger) = (options.settings.mail, options.logger)
+    let from = settings.from.flatMap { MailAddress($0) }
+    var server: MailServerAddress?
+    if let url = settings.smtpURL, let from {
+      let host = url.drop { $0 != "/" }.dropFirst(2)
+      server = MailServerAddress(
+        // Its path is the name for EHLO.
+        url: host.contains("/") ? url : "\(url)/\(from.domain)", user: settings.user,
+        password: settings.password,
+        security: settings.startTLS == .required
+          ? .required : settings.startTLS == .optional ? .optional : .off,
+        authority: settings.caFile, milliseconds: settings.timeoutSeconds * 1_000)
+    }
+    return MailOptions(
+      databaseURL: options.databaseURL, server: server, from: from,
+      publicURL: options.settings.publicURL, secrets: secrets,
+      schedule: RetrySchedule(firstMilliseconds: Int64(settings.retryMilliseconds)),
+      report: { logger.warning("\($0)") })
+  }
+
   private static func use(_ settings: Settings, in options: inout APIOptions) {
     options.publicURL = settings.publicURL
     options.allowedOrigins = settings.allowedOrigins
@@ -150,5 +177,6 @@ final class GatewayContext: Sendable {
     deliveries.use(
       databaseURL: databaseURL, timeoutMilliseconds: milliseconds, schedule: schedule)
     push.use(databaseURL: databaseURL, timeoutMilliseconds: milliseconds, schedule: schedule)
+    mail.use(databaseURL: databaseURL)
   }
 }

@@ -8,6 +8,8 @@ public struct OutboxConnection: ~Copyable {
   /// For the log: whose statements these are.
   private let name: String
   private let report: @Sendable (String) -> Void
+  /// Whether a commit waits for the disk.
+  private let isDurable: Bool
   private var url: String
   private var connection: BlockingConnection?
   private var backoff: Backoff
@@ -15,7 +17,12 @@ public struct OutboxConnection: ~Copyable {
   /// The last one that was reported.
   private var refusal: String?
 
-  public init(_ name: String, url: String, report: @escaping @Sendable (String) -> Void) {
+  /// - Parameter isDurable: whether no outcome may be lost in a crash of PostgreSQL.
+  public init(
+    _ name: String, url: String, isDurable: Bool = false,
+    report: @escaping @Sendable (String) -> Void
+  ) {
+    self.isDurable = isDurable
     self.name = name
     self.url = url
     self.report = report
@@ -43,22 +50,25 @@ public struct OutboxConnection: ~Copyable {
     do throws(QueryFailure) {
       let made = try BlockingConnection(url)
       // Delivery is at least once, so an outcome may be lost in a crash of PostgreSQL: the event is
-      // sent again with the same id. synchronous_commit = off therefore saves a wait for the disk.
+      // sent again with the same id. synchronous_commit = off therefore saves a wait for the disk,
+      // unless a repetition is a nuisance.
       // Behind a pooler other clients share the session, so it keeps its settings.
-      if try !made.isPooled() { try made.run(OutboxConnection.settings) }
+      if try !made.isPooled() { try made.run(OutboxConnection.settings(isDurable)) }
       connection = made
     } catch {
       nextConnect = backoff.next(after: now)
     }
   }
 
-  private static let settings = Query(
-    """
-    SELECT set_config('synchronous_commit', 'off', false),
-      set_config('statement_timeout', '10000', false),
-      set_config('idle_in_transaction_session_timeout', '10000', false),
-      set_config('jit', 'off', false)
-    """)
+  private static func settings(_ isDurable: Bool) -> Query {
+    Query(
+      """
+      SELECT CASE WHEN NOT $1::boolean THEN set_config('synchronous_commit', 'off', false) END,
+        set_config('statement_timeout', '10000', false),
+        set_config('idle_in_transaction_session_timeout', '10000', false),
+        set_config('jit', 'off', false)
+      """, [.bool(isDurable)])
+  }
 
   /// The rows of a query; nil without a connection, or after an error, which closes it.
   public mutating func run(_ query: Query) -> Rows? {

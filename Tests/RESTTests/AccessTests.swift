@@ -23,6 +23,10 @@ import Tokens
     "GET /api/v1/auth/provider", "POST /api/v1/auth/provider/begin",
     "POST /api/v1/auth/provider/finish", "POST /api/v1/auth/logout",
     "GET /api/v1/openapi.json", "POST /api/v1/widget/visit",
+    // Their secrets are in the path.
+    "GET /api/v1/mail/unsubscribe/{token}", "POST /api/v1/mail/unsubscribe/{token}",
+    "GET /api/v1/auth/password-link/{token}", "POST /api/v1/auth/password-link/{token}",
+    "POST /api/v1/auth/password-reset",
   ]
 
   /// Routes with which agents write other things than conversations and visitors.

@@ -327,6 +327,7 @@ import Testing
         "GET \(admin)/visitors/{id}/export", "DELETE \(admin)/visitors/{id}",
         "GET \(admin)/webhooks/{id}/deliveries", "GET \(admin)/connections",
         "GET /api/v1/widget/sessions/{id}/transcript",
+        "POST /api/v1/widget/sessions/{id}/transcript/mail",
       ])
   }
 }

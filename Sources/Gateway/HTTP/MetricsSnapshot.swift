@@ -1,5 +1,6 @@
 import Attachments
 import Kernel
+import Mail
 import REST
 import Settings
 import WebPush
@@ -11,6 +12,7 @@ struct MetricsSnapshot {
   var loops: [LoopMetrics]
   var webhooks = DeliveryMetrics()
   var push = PushMetrics()
+  var mail = MailMetrics()
   var api = APIMetrics()
   var attachments = AttachmentFigures()
   var stored = Maintenance.StoredFigures()
@@ -33,6 +35,7 @@ struct MetricsSnapshot {
     loops = context.metrics.read()
     webhooks = context.deliveries.metrics
     push = context.push.metrics
+    mail = context.mail.metrics
     api = context.api.metrics
     let counts = context.attachments.counts
     attachments = AttachmentFigures(

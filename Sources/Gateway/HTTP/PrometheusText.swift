@@ -34,6 +34,7 @@ struct PrometheusText {
     metrics.upkeep()
     metrics.deliveries(snapshot.webhooks)
     metrics.push(snapshot.push)
+    metrics.mail(snapshot.mail)
     metrics.requests(snapshot.api)
     metrics.assist(snapshot.api.assist)
     metrics.attachments(snapshot.attachments)

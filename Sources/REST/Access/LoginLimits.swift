@@ -28,6 +28,8 @@ struct LoginLimits: ~Copyable, Sendable {
   private let byStrangers: RateLimiter
   /// Codes of the first setup.
   let setupTries: RateLimiter
+  /// Requests for a new password.
+  let passwordLinks: RateLimiter
   /// Limits the log's lines about refused attempts.
   let refusals = LastSeen()
 
@@ -36,6 +38,7 @@ struct LoginLimits: ~Copyable, Sendable {
     byAccount = RateLimiter(rates.loginsByAccount, limit: "account")
     byStrangers = RateLimiter(rates.loginsByStrangers, limit: "account")
     setupTries = RateLimiter(rates.setupTries, limit: "address")
+    passwordLinks = RateLimiter(rates.passwordLinks, limit: "address")
   }
 
   /// Counts the attempt as a failure; throws 429 if it exceeds a limit.

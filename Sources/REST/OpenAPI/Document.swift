@@ -182,7 +182,7 @@ extension API {
     ("admin/proactive-messages", "Proactive messages"),
     ("admin/reply-objects", "Canned replies"),
     ("admin/intents", "Intents"), ("admin/rich-menus", "Menus"), ("admin/tags", "Tags"),
-    ("admin/teams", "Teams"),
+    ("admin/teams", "Teams"), ("admin/mail", "E-mail"), ("mail", "E-mail"),
     ("admin/webhooks", "Webhooks"), ("admin/members", "Members"),
     ("admin/settings", "Settings"), ("admin/live-chat/analytics", "Analytics"),
     ("admin/api-keys", "API keys"),

@@ -404,6 +404,14 @@ enum MemberTexts {
     waiting_count | Conversations in the queue. |
     waits_since | Since when the conversation waits; null: it does not. | null
     watching | Operators see who is on the site. |
+    mail | Outgoing e-mail. |
+    Settings.answers | Answers that a visitor has not read are sent to their address. | true
+    Settings.answers_after_seconds | The seconds after the last answer until then. | 300
+    Settings.sender_name | Empty: the widget's name, or the workspace's. | Tidewater Cycles
+    Settings.sender_address | Empty: the gateway's. | help@example.com
+    Settings.reply_to | Empty: the sender. | help@example.com
+    Settings.offline_to | Gets the messages of the offline form; empty: nobody. | help@example.com
+    Settings.transcripts | Visitors may have the transcript sent to their address. | true
     webhook | The webhook. |
     webhooks | The webhooks. |
     when | The conditions. |

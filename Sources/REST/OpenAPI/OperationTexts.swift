@@ -10,6 +10,7 @@ enum OperationTexts {
     .merging(widget) { first, _ in first }
     .merging(watching) { first, _ in first }
     .merging(attachments) { first, _ in first }
+    .merging(mail) { first, _ in first }
 
   private static let conversations: [String: String] = [
     "get_admin_live_chat_conversations": """

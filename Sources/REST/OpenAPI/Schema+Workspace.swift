@@ -9,6 +9,8 @@ extension Schema {
     ["email": email, "name": name],
     optional: [
       "role": role,
+      "invite": bool.described(
+        "Send a link for a password by e-mail; needs a mail server (409 without)."),
       "password": password.described(
         "Must be changed at the first login. Without one the member cannot log in. An API key "
           + "cannot set it (403)."

@@ -2,6 +2,7 @@
 public import Attachments
 import Chat
 public import Directory
+public import Mail
 import OpenSSL
 import Primitives
 import Tokens
@@ -30,6 +31,8 @@ public struct APIOptions: Sendable {
   /// Encrypts credentials and the secrets of webhooks. The default has a random key, so the
   /// gateway must set its own.
   public var secrets = SecretBox(configured: [], signingKey: SecureRandom.bytes(32))
+  /// The gateway's own address for e-mail; nil: it has no mail server.
+  public var mailFrom: MailAddress?
   /// Restricts the addresses of webhooks and of identity providers.
   public var webhookGuard = AddressGuard()
   /// Receives failures of ours for the log: no errors of clients, and no contents.
@@ -85,6 +88,8 @@ public struct APIOptions: Sendable {
     public var loginsByStrangers = Rate(burst: 100, perMinute: 1)
     /// Tries of a wrong setup code, or of any after the setup, from one address.
     public var setupTries = Rate(burst: 10, perMinute: 6)
+    /// Requests for a new password, and their links, from one address.
+    public var passwordLinks = Rate(burst: 20, perMinute: 10)
     public var widgetTokens = Rate(burst: 60, perMinute: 60)
     public var widgetConfigs = Rate(burst: 240, perMinute: 240)
     /// Beacons of pages: many visitors may share an address.

@@ -202,7 +202,8 @@ extension API {
     widgetRoutes + loginRoutes + pushRoutes + conversationRoutes + queueRoutes + actionRoutes
     + analyticsRoutes
     + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes
-    + visitorRoutes + watchingRoutes + webhookRoutes + assistRoutes + attachmentRoutes + [
+    + visitorRoutes + watchingRoutes + webhookRoutes + assistRoutes + attachmentRoutes
+    + mailRoutes + [
       Route(
         "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "Get this document",
         response: .object)

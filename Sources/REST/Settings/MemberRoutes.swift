@@ -41,6 +41,9 @@ struct MemberRoutes: RouteGroup {
     let name = try object.requiredString("name", bytesMax: APILimits.nameBytes)
     let role = try membership(object) ?? .agent
     try call.caller.checkReach(of: role)
+    let isInvited = try object.bool("invite") ?? false
+    if isInvited, api.options.mailFrom == nil { throw .noMail }
+    if isInvited, !WorkspaceSettings.Mail.isAddress(email) { throw .noMailAddress }
     let hash = try await passwordHash(object, call, for: nil, own: [email, name])
     let id = call.newID()
     let isAdded = try await api.database.run(
@@ -51,6 +54,7 @@ struct MemberRoutes: RouteGroup {
         "An account has this e-mail address already, or the workspace has \(Members.countMax) "
           + "members, the most it may have. Use another address, or remove a member first.")
     }
+    if isInvited { try await PasswordLinkRoutes(api).invite(email, now: call.request.now) }
     return try await showMember(id, status: 201, call)
   }
 

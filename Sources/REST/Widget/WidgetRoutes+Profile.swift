@@ -68,6 +68,8 @@ extension WidgetRoutes {
       throw outcome.verdict == .rejected ? Problem.rejected : Problem.unavailable
     }
     api.sessions.changed(session: visit.session.id)
+    await notifyOfOfflineMessage(
+      body, from: visit.visitor.name, email, session: visit.session.id, workspace.id, request)
     return .json([UInt8].object { $0.appendMember("session", visit.session.id) }, status: 201)
   }
 }

@@ -7,6 +7,17 @@ import Primitives
 extension WidgetRoutes {
   func transcript(_ call: VisitorCall) async throws(Problem) -> APIResponse {
     let session = try ownSession(call)
+    return APIResponse(
+      status: 200,
+      headers: [
+        ("Content-Type", "text/plain; charset=utf-8"),
+        ("Content-Disposition", "attachment; filename=\"conversation-\(session).txt\""),
+      ], body: try await transcriptText(call, session))
+  }
+
+  func transcriptText(
+    _ call: VisitorCall, _ session: Identifier
+  ) async throws(Problem) -> [UInt8] {
     guard
       try await api.expensiveDatabase.run(
         VisitorSession.find(session, visitor: call.visitor, workspace: call.workspace)) != nil
@@ -31,11 +42,6 @@ extension WidgetRoutes {
       }
     }
     if hasMore && !text.isEmpty { text.append("\n[…]\n") }
-    return APIResponse(
-      status: 200,
-      headers: [
-        ("Content-Type", "text/plain; charset=utf-8"),
-        ("Content-Disposition", "attachment; filename=\"conversation-\(session).txt\""),
-      ], body: text)
+    return text
   }
 }

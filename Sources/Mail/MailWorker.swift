@@ -1,0 +1,297 @@
+/// Sends e-mail, on a thread of its own: waiting for PostgreSQL and for the mail server must not
+/// block an event loop. One message at a time over one connection, oldest first, so that what an
+/// outage has held up leaves in order.
+public import Directory
+public import HTTPClient
+public import Kernel
+import Postgres
+import Primitives
+import Synchronization
+public import Webhooks
+
+public struct MailOptions: Sendable {
+  public var databaseURL: String
+  /// Nil: no e-mail is sent.
+  public var server: MailServerAddress?
+  /// The sender in the envelope, and the domain of Message-ID.
+  public var from: MailAddress?
+  /// The URL under which the gateway is reached, for links; nil: messages have none.
+  public var publicURL: String?
+  public var secrets: SecretBox
+  public var schedule: RetrySchedule
+  /// Receives log lines for the administrator, without addresses and contents.
+  public var report: @Sendable (String) -> Void
+
+  public init(
+    databaseURL: String, server: MailServerAddress?, from: MailAddress?, publicURL: String?,
+    secrets: SecretBox, schedule: RetrySchedule, report: @escaping @Sendable (String) -> Void
+  ) {
+    self.databaseURL = databaseURL
+    self.server = server
+    self.from = from
+    self.publicURL = publicURL
+    self.secrets = secrets
+    self.schedule = schedule
+    self.report = report
+  }
+}
+
+/// The mail metrics of a node since its start, for `/metrics`.
+public struct MailMetrics: Sendable, Equatable {
+  /// Messages that the mail server accepted.
+  public var accepted: UInt64 = 0
+  /// Messages that it refused for good.
+  public var refused: UInt64 = 0
+  /// Failed attempts, including those that are retried.
+  public var attemptsFailed: UInt64 = 0
+  /// Attempts that found no mail server that takes any message.
+  public var unreachable: UInt64 = 0
+
+  public init() {}
+}
+
+public final class MailWorker: Sendable {
+  /// How long a message under way may continue after `stop`.
+  static let graceMilliseconds: Int64 = 2_000
+
+  private let options: MailOptions
+  private let databaseURL: Mutex<String>
+  private let isStopping = Atomic(false)
+  /// Wakes the thread at `stop`.
+  private let stopEvent: EventCounter
+  private let isDone = Atomic(false)
+  private let posted = Mutex(MailMetrics())
+
+  public init(_ options: MailOptions) throws(Errno) {
+    self.options = options
+    databaseURL = Mutex(options.databaseURL)
+    stopEvent = try EventCounter()
+  }
+
+  public var metrics: MailMetrics { posted.withLock { $0 } }
+
+  public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
+
+  /// Changes the address of PostgreSQL.
+  public func use(databaseURL: String) { self.databaseURL.withLock { $0 = databaseURL } }
+
+  /// Takes no more messages; one under way may finish.
+  public func stop() {
+    isStopping.store(true, ordering: .releasing)
+    stopEvent.signal()
+  }
+
+  /// Runs the worker. Returns after `stop`, within `graceMilliseconds` and the time of one
+  /// statement; at once if there is no mail server.
+  public func run() {
+    defer { isDone.store(true, ordering: .releasing) }
+    guard let server = options.server, let from = options.from else { return }
+    var loop = MailLoop(options, server: server, from: from, wakeup: stopEvent.rawValue)
+    var limit = Instant.never
+    while !isStopping.load(ordering: .acquiring) {
+      loop.use(databaseURL: databaseURL.withLock { $0 })
+      loop.runOnce {
+        guard self.isStopping.load(ordering: .acquiring) else { return true }
+        if limit == .never {
+          limit = SystemClock.now().advanced(byMilliseconds: MailWorker.graceMilliseconds)
+        }
+        return SystemClock.now() < limit
+      }
+      let metrics = loop.metrics
+      posted.withLock { $0 = metrics }
+    }
+    loop.finish()
+  }
+}
+
+/// The state of the worker's thread. Each turn looks for answers that are due, and sends what the
+/// outbox has.
+struct MailLoop: ~Copyable {
+  /// The part of a lease after the time limit of the attempt, for recording the outcome.
+  static let leaseReserveMilliseconds: Int64 = 30_000
+  /// The interval between two looks into the outbox, and between two searches for answers.
+  static let pollMilliseconds: Int32 = 1_000
+  static let searchMilliseconds: Int64 = 5_000
+  static let sweepMilliseconds: Int64 = 600_000
+  /// The pauses while the mail server takes no message.
+  static let firstPauseMilliseconds: Int64 = 1_000
+  static let lastPauseMilliseconds: Int64 = 60_000
+
+  private struct Ended {
+    var mail: LeasedMail
+    var outcome: MailOutcome
+  }
+
+  private let options: MailOptions
+  private let from: MailAddress
+  private let wakeup: Int32
+  private let lease: Identifier
+  private let server: MailServer
+  private var database: OutboxConnection
+  private var nextSearch = Instant.zero
+  private var nextSweep: Instant
+  /// When the mail server is tried again.
+  private var nextSend = Instant.zero
+  private var outage: Backoff
+  private var hasReported = false
+  /// An outcome that is not recorded yet, because PostgreSQL may be unavailable. Nothing else is
+  /// sent before.
+  private var ended: Ended?
+  private(set) var metrics = MailMetrics()
+
+  init(_ options: MailOptions, server: MailServerAddress, from: MailAddress, wakeup: Int32) {
+    self.options = options
+    self.from = from
+    self.wakeup = wakeup
+    let seed = Random.uint64()
+    lease = Identifier(
+      version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: seed),
+      randomLow: Random.uint64())
+    self.server = MailServer(server)
+    // After a crash of PostgreSQL nothing that was recorded as sent may be sent again.
+    database = OutboxConnection(
+      "mail", url: options.databaseURL, isDurable: true, report: options.report)
+    outage = Backoff(
+      firstMilliseconds: MailLoop.firstPauseMilliseconds,
+      lastMilliseconds: MailLoop.lastPauseMilliseconds, seed: seed)
+    // Jitter: nodes that start together do not sweep together.
+    nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
+  }
+
+  mutating func use(databaseURL: String) { database.use(url: databaseURL) }
+
+  /// Runs one turn, and waits until the next one.
+  mutating func runOnce(_ goesOn: () -> Bool) {
+    let now = SystemClock.now()
+    database.open(now)
+    var hasSent = false
+    if record() {
+      if now >= nextSweep { sweep(now) }
+      if now >= nextSearch { search(now) }
+      if now >= nextSend { hasSent = sendNext(goesOn) }
+    }
+    if !hasSent { server.idle(milliseconds: MailLoop.pollMilliseconds, wakeup: wakeup) }
+  }
+
+  // MARK: Sending
+
+  /// Sends the oldest message that is due; whether there was one.
+  private mutating func sendNext(_ goesOn: () -> Bool) -> Bool {
+    guard goesOn(), let rows = database.run(Query(MailOutbox.peek)), rows.bool(0, 0) == true,
+      let taken = database.run(
+        MailOutbox.take(
+          lease: lease,
+          leaseMilliseconds: Int64(server.address.milliseconds)
+            + MailLoop.leaseReserveMilliseconds)), !taken.isEmpty
+    else { return false }
+    guard let mail = MailOutbox.leased(taken) else { return true }
+    guard let content = MailContent(mail.content, for: mail.id, by: options.secrets) else {
+      // Another gateway may have the key.
+      ended = Ended(
+        mail: mail, outcome: .failed(reason: "the content cannot be decrypted: its key is missing"))
+      return record()
+    }
+    let message = MIMEMessage(
+      id: mail.id, date: mail.createdAt, domain: from.domain, envelope: from, content: content)
+    guard
+      let outcome = server.send(
+        message.bytes, from: from.address, to: content.to.address, goesOn: goesOn)
+    else {
+      // The gateway stops. Whether the server has it is not known.
+      ended = Ended(mail: mail, outcome: .failed(reason: "the gateway stopped"))
+      return record()
+    }
+    ended = Ended(mail: mail, outcome: outcome)
+    return record()
+  }
+
+  /// Records the last outcome; false if PostgreSQL is unavailable.
+  private mutating func record() -> Bool {
+    guard let ended else { return true }
+    let query: Query
+    switch ended.outcome {
+    case .accepted: query = MailOutbox.settle(ended.mail.id, isSent: true, reason: "")
+    case .refused(let reason):
+      query = MailOutbox.settle(ended.mail.id, isSent: false, reason: reason)
+    case .failed(let reason):
+      if let pause = options.schedule.pause(after: ended.mail.attempt, random: Random.uint64()) {
+        query = MailOutbox.repeatLater(
+          ended.mail.id, lease: lease, pause: pause, counts: true, reason: reason)
+      } else {
+        query = MailOutbox.settle(ended.mail.id, isSent: false, reason: reason)
+      }
+    case .unreachable(let reason):
+      query = MailOutbox.repeatLater(
+        ended.mail.id, lease: lease, pause: 0, counts: false, reason: reason)
+    }
+    guard database.run(query) != nil else { return false }
+    note(ended.outcome)
+    self.ended = nil
+    return true
+  }
+
+  private mutating func note(_ outcome: MailOutcome) {
+    switch outcome {
+    case .accepted: metrics.accepted += 1
+    case .refused: metrics.refused += 1
+    case .failed: metrics.attemptsFailed += 1
+    case .unreachable(let reason):
+      metrics.unreachable += 1
+      nextSend = outage.next(after: SystemClock.now())
+      if !hasReported { options.report("mail: the mail server takes no message: \(reason)") }
+      hasReported = true
+      return
+    }
+    outage.reset()
+    hasReported = false
+  }
+
+  // MARK: Answers that are due
+
+  private mutating func search(_ now: Instant) {
+    nextSearch = now.advanced(byMilliseconds: MailLoop.searchMilliseconds)
+    guard let rows = database.run(MailDigest.find) else { return }
+    let found = MailDigest.found(rows)
+    for digest in found {
+      let load = WorkspaceSettings.load(digest.workspace)
+      guard let settings = database.run(load.query), let lines = database.run(digest.read) else {
+        return
+      }
+      add(digest, MailDigest.lines(lines), MailSender(load.answer(settings)))
+    }
+    if Int64(found.count) == MailDigest.foundMax { nextSearch = .zero }
+  }
+
+  private mutating func add(
+    _ digest: MailDigest, _ lines: [MailDigest.Line], _ sender: MailSender
+  ) {
+    let token = UnsubscribeToken(workspace: digest.workspace, address: digest.address)
+    let unsubscribe = options.publicURL.map {
+      $0 + UnsubscribeToken.path + token.text(by: options.secrets)
+    }
+    let id = Identifier(
+      version7At: SystemClock.wallTime(),
+      randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64())
+    guard let content = digest.content(lines, sender: sender, unsubscribe: unsubscribe) else {
+      // The row is the mark: such an address is not looked at again.
+      _ = database.run(MailOutbox.unsendable(digest, id: id))
+      return
+    }
+    _ = database.run(
+      MailOutbox.add(
+        content, id: id, kind: .answers, workspace: digest.workspace,
+        answers: (digest.first, digest.last), sealedBy: options.secrets
+      ).query)
+  }
+
+  private mutating func sweep(_ now: Instant) {
+    nextSweep = now.advanced(byMilliseconds: MailLoop.sweepMilliseconds)
+    for query in MailOutbox.sweep { _ = database.run(query) }
+  }
+
+  /// The last record of a worker that stops.
+  mutating func finish() {
+    database.open(SystemClock.now())
+    _ = record()
+  }
+}
