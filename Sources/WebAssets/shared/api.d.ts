@@ -96,6 +96,33 @@ interface WatchingSettings {
   enabled: boolean;
 }
 
+interface MailSettings {
+  /** Answers that a visitor has not read are sent to their address. */
+  answers: boolean;
+  answers_after_seconds: number;
+  /** Empty: the widget's name, or the workspace's. */
+  sender_name: string;
+  /** Empty: the gateway's. */
+  sender_address: string;
+  reply_to: string;
+  /** Gets the messages of the offline form. */
+  offline_to: string;
+  transcripts: boolean;
+}
+
+/** A message in the outbox, with its address in short. */
+interface MailMessage {
+  id: string;
+  kind: 'answers' | 'offline' | 'transcript' | 'invitation' | 'password_reset' | 'alert' | 'test';
+  recipient: string;
+  state: 'pending' | 'sent' | 'failed' | 'stopped';
+  /** What the mail server said about the last attempt that failed. */
+  reason: string;
+  attempts: number;
+  created_at: string;
+  ended_at: string | null;
+}
+
 interface WorkspaceSettings {
   widget: WidgetSettings;
   hours: Hours;
@@ -111,6 +138,7 @@ interface WorkspaceSettings {
   watching: WatchingSettings;
   /** Missing: an older gateway. */
   attachments?: AttachmentSettings;
+  mail: MailSettings;
 }
 
 interface SettingsAnswer {

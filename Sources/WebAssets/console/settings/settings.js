@@ -30,6 +30,7 @@ const MENU = [
     ['queue', t('Queue'), 'inbox', () => import('./queue.js')],
     ['attachments', t('Attachments'), 'clip', () => import('./attachments.js')],
     ['visitors', t('Visitors on the site'), 'globe', () => import('./visitors.js')],
+    ['email', t('E-mail'), 'note', () => import('./email.js')],
     ['deleted', t('Deleted conversations'), 'x', () => import('./deleted.js')],
   ]],
   [t('Replies'), [

@@ -31,6 +31,8 @@ const DEFAULTS = {
     enabled: true, bytes_max: 20 << 20, total_bytes: 5 * 2 ** 30,
     types: ['images', 'pdf', 'text', 'office', 'audio', 'video', 'archives'],
   },
+  mail: { answers: true, answers_after_seconds: 300, sender_name: '', sender_address: '',
+    reply_to: '', offline_to: '', transcripts: true },
 };
 
 export class Workspace {
@@ -91,6 +93,7 @@ function full({ settings, ...rest }) {
       routing: { ...base.routing, ...settings.routing },
       watching: { ...base.watching, ...settings.watching },
       attachments: settings.attachments ?? base.attachments,
+      mail: { ...base.mail, ...settings.mail },
     },
   };
 }
