@@ -41,7 +41,8 @@ prepare() {
     libgif-dev postgresql pgbouncer python3-venv openssl strace valgrind binutils mmdebstrap buildah testssl.sh \
     sslscan nginx-light haproxy faketime dpkg-dev debhelper help2man lintian
   resolve_swift_packages && install_python_packages && install_chromium && install_firefox && install_webkit &&
-    install_node && install_mariadb && unpack_glewlwyd && unpack_promtool && unpack_clamd
+    install_node && install_mariadb && unpack_glewlwyd && unpack_promtool && unpack_clamd &&
+    unpack_exim
 }
 
 # An identity provider for Tests/EndToEnd/oidc.sh. It is unpacked and not installed: its installation would create a
@@ -72,6 +73,17 @@ unpack_clamd() {
   mapfile -t libraries < <(apt-cache depends clamav-daemon | sed -n 's/^ *Depends: \(libclamav.*\)/\1/p')
   install_packages "${libraries[@]}" && mkdir -p $folder &&
     (cd $folder && apt-get download -q clamav-daemon && dpkg -x clamav-daemon_*.deb . && rm clamav-daemon_*.deb)
+}
+
+# The mail server of Tests/EndToEnd/mail.sh: unpacked, since its package replaces the system's own mail server.
+unpack_exim() {
+  local folder=.venv/exim
+  [ ! -x $folder/usr/sbin/exim4 ] || return 0
+  apt-cache show exim4-daemon-light >/dev/null 2>&1 || return 0
+  install_packages libidn12 libgnutls-dane0 && mkdir -p $folder &&
+    (cd $folder && apt-get download -q exim4-base exim4-daemon-light && for package in exim4-*.deb; do
+      dpkg -x "$package" . && rm "$package"
+    done)
 }
 
 install_python_packages() {
