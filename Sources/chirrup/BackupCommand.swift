@@ -95,13 +95,15 @@ struct BackupCommand: AsyncParsableCommand {
     let end = SystemClock.now()
     let removed = try keep.map { try backups.keep($0) } ?? []
     report(
-      backup.path, attachments: settings.attachmentFolder, bytes: bytes, copying: verifyStart.milliseconds(since: start),
+      backup.path, attachments: settings.attachmentFolder, bytes: bytes,
+      copying: verifyStart.milliseconds(since: start),
       verifying: end.milliseconds(since: verifyStart), progress.containsBefore, contents, removed,
       output)
   }
 
   private func report(
-    _ path: String, attachments: String, bytes: Int64, copying: Int64, verifying: Int64, _ containsBefore: WallTime,
+    _ path: String, attachments: String, bytes: Int64, copying: Int64, verifying: Int64,
+    _ containsBefore: WallTime,
     _ contents: BackupContents?, _ removed: [String], _ output: CommandOutput
   ) {
     let verdict =

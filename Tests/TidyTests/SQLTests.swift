@@ -5,7 +5,8 @@ import Testing
   /// The targets with SQL, and their files if only some may have it; empty: all files.
   static let owners: [String: [String]] = [
     "Postgres": [], "SharedSQL": [], "Migrator": [], "Journal": [], "Directory": [],
-    "DataRetention": [], "Webhooks": [], "WebPush": [], "Mail": [], "Automation": [], "Conversations": [],
+    "DataRetention": [], "Webhooks": [], "WebPush": [], "Mail": [], "Automation": [],
+    "Conversations": [],
     // The table `idempotency_keys`.
     "REST": ["Routing/Idempotency.swift"],
     // The table `gateways`, and notifications between gateways.

@@ -28,7 +28,7 @@ struct AssetTests {
     let scripts = page.text.matches(of: /<script[^>]*src="([^"]+)"/).map { String($0.1) }
     #expect(scripts.count == 1)
     let script = try #require(Asset.at(scripts[0]))
-    #expect(script.brotli.count <= 48_000)
+    #expect(script.brotli.count <= 49_000)
     #expect(!script.text.contains(/import\s*(?:[\w{*][^;]*from\s*)?["']/))
     let pages = try #require(Asset.named("/assets/console-pages.js"))
     #expect(script.text.contains("import(\"\(pages.path)\")"))

@@ -271,49 +271,49 @@ static const unsigned char brotli_29[] = {
 #embed "console-work-th-9afbdfd6f7.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-ar-edddc2fb2f.js"
+#embed "console-settings-ar-2d6b970d74.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-ar-edddc2fb2f.js.gz"
+#embed "console-settings-ar-2d6b970d74.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-ar-edddc2fb2f.js.br"
+#embed "console-settings-ar-2d6b970d74.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-de-e1eb3c1c8b.js"
+#embed "console-settings-de-c20a87e11d.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-de-e1eb3c1c8b.js.gz"
+#embed "console-settings-de-c20a87e11d.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-de-e1eb3c1c8b.js.br"
+#embed "console-settings-de-c20a87e11d.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-es-7978a13e78.js"
+#embed "console-settings-es-57683e653b.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-es-7978a13e78.js.gz"
+#embed "console-settings-es-57683e653b.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-es-7978a13e78.js.br"
+#embed "console-settings-es-57683e653b.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-ja-7049000521.js"
+#embed "console-settings-ja-98482be85a.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-ja-7049000521.js.gz"
+#embed "console-settings-ja-98482be85a.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-ja-7049000521.js.br"
+#embed "console-settings-ja-98482be85a.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-settings-th-6ebb9592bd.js"
+#embed "console-settings-th-14143ed048.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-settings-th-6ebb9592bd.js.gz"
+#embed "console-settings-th-14143ed048.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-settings-th-6ebb9592bd.js.br"
+#embed "console-settings-th-14143ed048.js.br"
 };
 static const unsigned char plain_35[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -361,31 +361,31 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-f5d3ac7818.js"
+#embed "console-files-d5db1bdd6f.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-f5d3ac7818.js.gz"
+#embed "console-files-d5db1bdd6f.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-f5d3ac7818.js.br"
+#embed "console-files-d5db1bdd6f.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-pages-67bbd4cc90.js"
+#embed "console-pages-a0c7f49ea4.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-pages-67bbd4cc90.js.gz"
+#embed "console-pages-a0c7f49ea4.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-pages-67bbd4cc90.js.br"
+#embed "console-pages-a0c7f49ea4.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-cf45206ff8.js"
+#embed "console-cfee7ee30c.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-cf45206ff8.js.gz"
+#embed "console-cfee7ee30c.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-cf45206ff8.js.br"
+#embed "console-cfee7ee30c.js.br"
 };
 static const unsigned char plain_45[] = {
 #embed "console.html"
@@ -400,13 +400,13 @@ static const unsigned char brotli_46[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_47[] = {
-#embed "setup-80f15da2d6.js"
+#embed "setup-21463a7315.js"
 };
 static const unsigned char gzip_47[] = {
-#embed "setup-80f15da2d6.js.gz"
+#embed "setup-21463a7315.js.gz"
 };
 static const unsigned char brotli_47[] = {
-#embed "setup-80f15da2d6.js.br"
+#embed "setup-21463a7315.js.br"
 };
 static const unsigned char plain_48[] = {
 #embed "setup.html"
@@ -566,23 +566,23 @@ static const chirrup_asset assets[] = {
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-ar-edddc2fb2f.js",
+    {"/assets/console-settings-ar-2d6b970d74.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-de-e1eb3c1c8b.js",
+    {"/assets/console-settings-de-c20a87e11d.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-es-7978a13e78.js",
+    {"/assets/console-settings-es-57683e653b.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-ja-7049000521.js",
+    {"/assets/console-settings-ja-98482be85a.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-settings-th-6ebb9592bd.js",
+    {"/assets/console-settings-th-14143ed048.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
@@ -614,15 +614,15 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-f5d3ac7818.js",
+    {"/assets/console-files-d5db1bdd6f.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-pages-67bbd4cc90.js",
+    {"/assets/console-pages-a0c7f49ea4.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-cf45206ff8.js",
+    {"/assets/console-cfee7ee30c.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
@@ -634,7 +634,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_46), FORM(gzip_46), FORM(brotli_46)},
-    {"/assets/setup-80f15da2d6.js",
+    {"/assets/setup-21463a7315.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
