@@ -102,8 +102,8 @@ struct BackupCommand: AsyncParsableCommand {
   }
 
   private func report(
-    _ path: String, attachments: String, bytes: Int64, copying: Int64, verifying: Int64,
-    _ containsBefore: WallTime,
+    _ path: String, attachments: String, bytes: Int64,
+    copying: Int64, verifying: Int64, _ containsBefore: WallTime,
     _ contents: BackupContents?, _ removed: [String], _ output: CommandOutput
   ) {
     let verdict =

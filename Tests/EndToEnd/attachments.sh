@@ -18,26 +18,26 @@ token operator >"$work/operator.json"
 # one SQL: a single value.
 one() { "$(postgres_bin)/psql" --no-psqlrc -qtA "$database" -c "$1"; }
 clients() {
-  "$python" "$folder/attachments_test.py" "$1" --url "$url" --operator "$work/operator.json" --log "$log" "${@:2}"
+  "$python" "$folder/attachments_$1.py" "${@:2}" --url "$url" --operator "$work/operator.json" --log "$log"
 }
 # count FOLDER: the files below it.
 count() { find "$files/$1" -type f 2>/dev/null | wc -l; }
 
-check "the contract" clients contract
+check "the contract" clients test
 check "uploads and files are readable by the gateway only" \
   test -z "$(find "$files" -perm /077)"
 
-check "a thousand uploads until the kill" clients storm --gateway "$gateway_pid" --state "$work/state.json" \
+check "a thousand uploads until the kill" clients storm storm --gateway "$gateway_pid" --state "$work/state.json" \
   --visitors "${VISITORS:-100}" --kill-after "${KILL_AFTER:-1500}"
 await 30 "the end of the gateway" process_is_gone "$gateway_pid" || die "the gateway survives"
 start_gateway
-check "the uploads go on" clients resume --state "$work/state.json" --visitors "${VISITORS:-100}"
+check "the uploads go on" clients storm resume --state "$work/state.json" --visitors "${VISITORS:-100}"
 
 # What a crash can leave: a message that was never committed, files without a row, rows without a conversation.
 one "UPDATE attachments SET message_id = gen_random_uuid(), state = 'bound', bound_at = now() - interval '2 days'
   WHERE id = (SELECT id FROM attachments WHERE state = 'stored' LIMIT 1)"
 one "UPDATE attachments SET created_at = now() - interval '2 days', stored_at = stored_at - interval '2 days',
-  bound_at = bound_at - interval '2 days'" 
+  bound_at = bound_at - interval '2 days'"
 gone=$(one "SELECT session_id FROM attachments WHERE state = 'bound' ORDER BY created_at LIMIT 1")
 one "DELETE FROM chat_sessions WHERE id = '$gone'"
 workspace=$(one "SELECT id FROM workspaces WHERE name = 'demo'")

@@ -1,12 +1,10 @@
 """Attachments over HTTP: uploads in parts, messages, links and downloads, with hostile names, contents and callers.
 
-Started by attachments.sh. `contract` checks the API; `storm` begins a thousand uploads and goes on until the gateway is
-killed; `resume` finishes them at the next gateway and compares every acknowledged file by its SHA-256.
+Started by attachments.sh, which also starts attachments_storm.py.
 """
 
 import argparse
 import concurrent.futures
-import hashlib
 import http.client
 import json
 import os
@@ -15,8 +13,8 @@ import random
 import socket
 import struct
 import sys
-import threading
 import time
+import urllib.parse
 import uuid
 import zlib
 
@@ -255,8 +253,8 @@ def ranges(world, visitor, desk):
 
 
 def refusals(world, visitor, desk):
-    for name, count, want in (("a.exe", 10, 422), ("a.png", 200 << 20, 400), ("a.png", 30 << 20, 413), ("a.png", 0, 400),
-                              ("a.png", -1, 400)):
+    for name, count, want in (("a.exe", 10, 422), ("a.png", 200 << 20, 400), ("a.png", 30 << 20, 413),
+                              ("a.png", 0, 400), ("a.png", -1, 400)):
         status, answer = visitor.begin(name, count)
         promise(f"{name} of {count} bytes is refused before any byte ({want})", status == want, (status, answer))
     _, item = visitor.begin("a.txt", 10)
@@ -276,13 +274,14 @@ def contents(world, visitor, desk):
     page = b"<!doctype html><script>alert(1)</script>"
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'
     gif = b"GIF89a" + b"/*" + b"\0" * 20 + b"*/=1;alert(1)//<script>alert(1)</script>"
-    for name, data, want in (("photo.png", page, 422), ("photo.jpg", svg, 422), ("program.txt", b"\x7fELF" + b"\0" * 60, 422),
-                             ("no-name", b"MZ\0\0" + b"\0" * 60, 422), ("x.pdf", b"PK\x03\x04" + b"\0" * 60, 422),
-                             ("page.html", page, 200), ("drawing.svg", svg, 200), ("bare", page, 200), ("poly.gif", gif, 200)):
+    rest = b"\0" * 60
+    for name, data, want in (("photo.png", page, 422), ("photo.jpg", svg, 422), ("program.txt", b"\x7fELF" + rest, 422),
+                             ("no-name", b"MZ\0\0" + rest, 422), ("x.pdf", b"PK\x03\x04" + rest, 422),
+                             ("page.html", page, 200), ("drawing.svg", svg, 200), ("bare", page, 200),
+                             ("poly.gif", gif, 200)):
         status, item = visitor.upload(name, data)
         promise(f"{name}: {want}", status == want, (status, item))
         if status != 200:
-            gone, _ = visitor.ask("GET", f"/attachments/{item.get('id', '')}")
             continue
         visitor.say([item["id"]])
         status, got = world.nobody.ask("GET", visitor.link(item["id"]))
@@ -293,8 +292,9 @@ def contents(world, visitor, desk):
             promise("an image that is also a script has the type of an image", fields["Content-Type"] == "image/gif"
                     and is_safe, dict(fields))
         else:
-            promise(f"{name} is a download without a type", fields["Content-Type"] == "application/octet-stream"
-                    and fields["Content-Disposition"].startswith("attachment;") and is_safe and got == data, dict(fields))
+            is_download = fields["Content-Disposition"].startswith("attachment;") and got == data
+            promise(f"{name} is a download without a type",
+                    fields["Content-Type"] == "application/octet-stream" and is_download and is_safe, dict(fields))
 
 
 def names(world, visitor, desk):
@@ -307,7 +307,7 @@ def names(world, visitor, desk):
         url = visitor.link(item["id"])
         status, _ = world.nobody.ask("GET", url)
         value = world.nobody.headers["Content-Disposition"]
-        encoded = "".join(c if re.match(r"[A-Za-z0-9._~-]", c) else "".join(f"%{b:02X}" for b in c.encode()) for c in kept)
+        encoded = urllib.parse.quote(kept, safe="._~-")
         promise("and is encoded in its header", status == 200 and value.endswith(f"filename*=UTF-8''{encoded}")
                 and value.count('"') == 2 and world.nobody.headers["Set-Cookie"] is None, value)
         visitor.ask("DELETE", f"/attachments/{item['id']}")
@@ -344,7 +344,8 @@ def forged(world, visitor, desk):
     url = visitor.link(id)
     later = re.sub(r"expires=(\d+)", lambda m: f"expires={int(m[1]) + 3600}", url)
     for what, forgery in {
-            "a later end": later, "no signature": url.split("&signature")[0], "another id": url.replace(id, str(uuid.uuid4())),
+            "a later end": later, "no signature": url.split("&signature")[0],
+            "another id": url.replace(id, str(uuid.uuid4())),
             "a cut signature": url[:-4], "a thumbnail": url + "&thumbnail=1", "no query": url.split("?")[0],
             "another workspace": re.sub("workspace=[^&]+", f"workspace={uuid.uuid4()}", url)}.items():
         status, _ = world.nobody.ask("GET", forgery)
@@ -443,195 +444,13 @@ def sockets(world, visitor, desk):
     promise("REST refuses the kind file", status == 400, (status, answer))
 
 
-# MARK: A thousand uploads, and a kill
-
-
-class Upload:
-    def __init__(self, place, number, seed):
-        random.seed(seed)
-        size = random.Random(seed).randrange(1_000, 200_000)
-        self.place, self.number, self.id = place, number, str(uuid.UUID(int=random.Random(seed + 1).getrandbits(128), version=4))
-        self.data = b"PK\x03\x04" + random.Random(seed).randbytes(size)
-        self.sha = hashlib.sha256(self.data).hexdigest()
-        self.offset, self.is_stored = 0, False
-
-    def begin(self):
-        status, answer = self.place.begin(f"{self.number}.zip", len(self.data), id=self.id)
-        if status in (200, 201):
-            self.offset, self.is_stored = answer["received"], answer["state"] != "uploading"
-        return status
-
-    def step(self):
-        """The next part. Returns whether something is left."""
-        status, answer = self.place.part(self.id, self.offset, self.data[self.offset:self.offset + PART])
-        if status == 200:
-            self.offset, self.is_stored = answer["received"], answer["state"] != "uploading"
-        elif status == 409 and "received" in answer:
-            self.offset = min(answer["received"], (len(self.data) - 1) // PART * PART)
-        elif status in (409, 429, 503):
-            time.sleep(0.2)
-        else:
-            raise AssertionError(f"{status} {answer}")
-        return not self.is_stored
-
-
-class Storm:
-    """A hundred visitors with ten files each, two messages of five files for each visitor."""
-
-    def __init__(self, world, options, visits=None):
-        self.world, self.options = world, options
-        self.visits = visits or [{"token": p.token, "session": p.session} for p in
-                                 (world.visitor() for _ in range(options.visitors))]
-        self.people = []
-        for number, visit in enumerate(self.visits):
-            place = Place(None, f"/api/v1/widget/sessions/{visit['session']}")
-            place.token, place.session, place.number = visit["token"], visit["session"], number
-            place.files = [Upload(place, number * 10 + n, options.seed + number * 10 + n) for n in range(10)]
-            place.messages = [str(uuid.UUID(int=random.Random(f"{options.seed} {number} {n}").getrandbits(128), version=4))
-                              for n in range(2)]
-            self.people.append(place)
-        self.lock = threading.Lock()
-        self.acknowledged = {}
-        self.parts = 0
-
-    def person(self, place):
-        """One visitor: all uploads begin, then their parts come in turns, then the messages."""
-        place.client = Client(self.world.address, place.token)
-        for file in place.files:
-            while file.begin() not in (200, 201):
-                time.sleep(0.2)
-        self.barrier.wait()
-        left = [file for file in place.files if not file.is_stored]
-        order = random.Random(place.number)
-        while left:
-            file = order.choice(left)
-            if not file.step():
-                left.remove(file)
-            with self.lock:
-                self.parts += 1
-            self.send(place)
-        self.send(place)
-
-    def send(self, place):
-        """Messages whose files are all stored."""
-        for n, message in enumerate(place.messages):
-            files = place.files[5 * n:5 * n + 5]
-            if message in self.acknowledged or not all(file.is_stored for file in files):
-                continue
-            for _ in range(20):
-                status, answer = place.say([file.id for file in files], id=message)
-                if status in (200, 201):
-                    with self.lock:
-                        self.acknowledged[message] = {"session": place.session, "seq": answer["seq"],
-                                                      "files": {file.id: file.sha for file in files}}
-                    break
-                if status not in (429, 503):
-                    raise AssertionError(f"{status} {answer}")
-                time.sleep(0.5)
-
-    def run(self):
-        """Returns the errors by which visitors ended."""
-        self.barrier = threading.Barrier(len(self.people))
-        errors = []
-
-        def live(place):
-            try:
-                self.person(place)
-            except Exception as error:
-                self.barrier.abort()
-                errors.append(f"{type(error).__name__}: {error}")
-
-        threads = [threading.Thread(target=live, args=(place,)) for place in self.people]
-        for thread in threads:
-            thread.start()
-        return threads, errors
-
-
-def storm(world, options):
-    storm = Storm(world, options)
-    threads, errors = storm.run()
-    deadline = time.monotonic() + 300
-    while storm.parts < options.kill_after and time.monotonic() < deadline and any(t.is_alive() for t in threads):
-        time.sleep(0.02)
-    os.kill(options.gateway, 9)
-    for thread in threads:
-        thread.join(60)
-    stored = sum(file.is_stored for place in storm.people for file in place.files)
-    promise(f"killed after {storm.parts} parts: {stored} files stored, {len(storm.acknowledged)} messages acknowledged",
-            0 < len(storm.acknowledged) < 2 * options.visitors, errors[:3])
-    json.dump({"visits": storm.visits, "acknowledged": storm.acknowledged,
-               "stored": {f.id: f.sha for p in storm.people for f in p.files if f.is_stored}},
-              open(options.state, "w"))
-
-
-def resume(world, options):
-    state = json.load(open(options.state))
-    storm = Storm(world, options, state["visits"])
-    lost = []
-    for place in storm.people:
-        place.client = Client(world.address, place.token)
-        for file in place.files:
-            if file.id in state["stored"]:
-                status, answer = place.ask("GET", f"/attachments/{file.id}")
-                if status != 200 or answer["state"] not in ("stored", "bound"):
-                    lost.append((file.id, status, answer))
-    promise(f"{len(state['stored'])} files that were acknowledged as stored are stored", not lost, lost[:3])
-    compare(world, storm, state["acknowledged"], "acknowledged before the kill")
-    begin = time.monotonic()
-    threads, errors = storm.run()
-    for thread in threads:
-        thread.join(300)
-    promise(f"all uploads go on and all messages are sent, in {time.monotonic() - begin:.1f} s",
-            not errors and len(storm.acknowledged) == 2 * options.visitors, errors[:3])
-    compare(world, storm, storm.acknowledged, "in the end")
-    same = all(storm.acknowledged[id]["seq"] == item["seq"] for id, item in state["acknowledged"].items()
-               if id in storm.acknowledged)
-    promise("messages of before the kill kept their numbers", same)
-    # Left behind, for the sweep: an upload that never ends, and a stored file that is in no message.
-    visitor = world.visitor()
-    _, item = visitor.begin("never.txt", 1000)
-    visitor.part(item["id"], 0, b"x" * 500)
-    visitor.upload("unsent.txt", b"nobody sends this")
-
-
-def compare(world, storm, acknowledged, when):
-    places = {place.session: place for place in storm.people}
-    wrong = []
-
-    def check(message):
-        item = acknowledged[message]
-        place = places[item["session"]]
-        mine = Place(Client(world.address, place.token), place.base)
-        status, answer = mine.ask("POST", "/attachments/links", {"ids": list(item["files"])})
-        links = {link["id"]: link["url"] for link in answer["links"]} if status == 200 else {}
-        reader = Client(world.address)
-        for id, sha in item["files"].items():
-            status, data = reader.ask("GET", links[id]) if id in links else (None, b"")
-            if hashlib.sha256(data).hexdigest() != sha:
-                wrong.append((message, id, status, len(data)))
-
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        list(pool.map(check, acknowledged))
-    promise(f"all files of {len(acknowledged)} messages {when} are the same by SHA-256", not wrong, wrong[:3])
-
-
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("part", choices=("contract", "storm", "resume"))
     for name in ("url", "operator", "log"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--only", nargs="*", help="of the contract")
-    parser.add_argument("--gateway", type=int)
-    parser.add_argument("--state")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--visitors", type=int, default=100)
-    parser.add_argument("--kill-after", type=int, default=1000)
+    parser.add_argument("--only", nargs="*", help="functions of the contract")
     options = parser.parse_args()
-    world = World(options)
-    if options.part == "contract":
-        contract(world, options.only)
-    else:
-        {"storm": storm, "resume": resume}[options.part](world, options)
+    contract(World(options), options.only)
     sys.exit(failures > 0)
 
 

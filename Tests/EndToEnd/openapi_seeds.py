@@ -207,7 +207,9 @@ def of(**values):
 
 own = f"/api/v1/widget/sessions/{visits[3]['session']}"
 files = {
-    base: uploads(base, token) for base, token in ((own, visits[3]["token"]), (f"{talk}/{waiting[0]}", keys[0]["key"]))}
+    base: uploads(base, token)
+    for base, token in ((own, visits[3]["token"]), (f"{talk}/{waiting[0]}", keys[0]["key"]))
+}
 link = ask("POST", own + "/attachments/links", {"ids": files[own][:1]}, visits[3]["token"])["links"][0]["url"]
 linked = dict(part.split("=", 1) for part in link.split("?")[1].split("&"))
 

@@ -41,8 +41,8 @@ COMMENT ON TABLE attachments IS 'Uploaded files. Their bytes are in the storage 
 COMMENT ON COLUMN attachments.session_id IS 'The conversation. The row stays without it until its bytes are removed.';
 COMMENT ON COLUMN attachments.uploader_id IS 'The visitor, operator or API key.';
 COMMENT ON COLUMN attachments.state IS
-  'uploading: parts come; stored: the bytes are safe; bound: in a message; removed: nobody gets it, its bytes go.';
-COMMENT ON COLUMN attachments.bytes IS 'Of the whole file. They count for the workspace from the beginning of the upload.';
+  'uploading: parts come; stored: the bytes are safe; bound: in a message; removed: its bytes go.';
+COMMENT ON COLUMN attachments.bytes IS 'Of the whole file. They count for the workspace from the upload''s begin.';
 COMMENT ON COLUMN attachments.type IS 'The media type as judged by the content; NULL until then.';
 COMMENT ON COLUMN attachments.alt IS 'The description of an image for people who do not see it.';
 COMMENT ON COLUMN attachments.is_settled IS 'Whether it was checked that the message was committed.';
