@@ -19,8 +19,8 @@ public final class ReadableFile: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Reads into the buffer from `offset` to its end, from `position` of the file on, and returns the
-  /// number of bytes; 0 at the end of the file.
+  /// Reads into the buffer from `offset` to its end, from `position` of the file on, and returns
+  /// the number of bytes; 0 at the end of the file.
   public func read(
     into buffer: inout MutableRawSpan, from offset: Int = 0, at position: Int64
   ) throws(Errno) -> Int {

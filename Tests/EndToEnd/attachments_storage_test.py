@@ -188,6 +188,9 @@ def viruses(world, options):
     promise("nothing of it is in the bucket", control(options, "_objects") == before)
     status, item = visitor.upload("clean.txt", b"clean\n")
     promise("a clean file is stored", status == 200 and item["state"] == "stored", (status, item))
+    with urllib.request.urlopen(f"{options.url}/metrics") as answer:
+        lines = [it for it in answer.read().decode().split("\n") if it.startswith("chirrup_attachment_scans_total")]
+    promise("the metrics count them", any('"infected"} 2' in it for it in lines), lines)
 
 
 def waits(world, options):

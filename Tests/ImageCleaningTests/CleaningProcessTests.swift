@@ -5,8 +5,8 @@ import Testing
 
 @testable import ImageCleaning
 
-/// The process with its limits, as the gateway starts it. Sanitizers map more than its address space
-/// may have.
+/// The process with its limits, as the gateway starts it. Sanitizers map more than its address
+/// space may have.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["ASAN_OPTIONS"] == nil))
 final class CleaningProcessTests {
   private let folder: URL

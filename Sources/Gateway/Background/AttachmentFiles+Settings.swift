@@ -2,8 +2,8 @@ import Attachments
 import Settings
 
 extension AttachmentFiles {
-  /// Storage, virus scanner and cleaning of images as the settings say. The scanner gets the file as
-  /// it came: what hides behind an image is gone after the cleaning.
+  /// Storage, virus scanner and cleaning of images as the settings say. The scanner gets the file
+  /// as it came: what hides behind an image is gone after the cleaning.
   convenience init(_ settings: Settings, report: @escaping @Sendable (String) -> Void) {
     let (own, counts) = (settings.attachments, AttachmentCounts())
     var inspectors: [any AttachmentInspector] = []

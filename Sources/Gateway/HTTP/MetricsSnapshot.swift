@@ -40,7 +40,8 @@ struct MetricsSnapshot {
     let counts = context.attachments.counts
     attachments = AttachmentFigures(
       receivedBytes: counts.receivedBytes, sentBytes: counts.sentBytes, stored: counts.stored,
-      refused: counts.refusals, work: UInt64(context.attachments.waiting))
+      refused: counts.refusals, infected: counts.infected, unscanned: counts.unscanned,
+      work: UInt64(context.attachments.waiting))
     stored = context.maintenance.storedFigures
     upkeep = context.upkeep.figures
     process = try? ProcessFigures.read()

@@ -13,6 +13,13 @@ extension PrometheusText {
       "Complete uploads that were stored, or refused for their content.",
       [(#"{outcome="stored"}"#, figures.stored), (#"{outcome="refused"}"#, figures.refused)])
     family(
+      "attachment_scans_total", "counter",
+      "Files in which the virus scanner found something, and scans without a verdict.",
+      [
+        (#"{outcome="infected"}"#, figures.infected),
+        (#"{outcome="no_verdict"}"#, figures.unscanned),
+      ])
+    family(
       "attachment_work", "gauge", "Reads and writes of files that run or wait for a thread.",
       [("", figures.work)])
   }
@@ -24,5 +31,7 @@ struct AttachmentFigures {
   var sentBytes: UInt64 = 0
   var stored: UInt64 = 0
   var refused: UInt64 = 0
+  var infected: UInt64 = 0
+  var unscanned: UInt64 = 0
   var work: UInt64 = 0
 }
