@@ -81,7 +81,7 @@ export class App {
     this.profile = profileMenu(this, session.workspace.name, () => this.#leave());
     this.search = this.#makeSearch();
     /** @type {LinkState} */
-    this.state = new LinkState(this, () => this.pane.talk);
+    this.state = new LinkState(this, () => this.pane.talk, () => this.pane.files.items);
     this.list = this.#makeList();
     this.pages = new Pages({ session: () => this.#session, ended: () => this.#ended() });
     this.rail = this.#makeRail();

@@ -39,9 +39,10 @@ export class LinkState {
    * @param {{link: TimedLink, outbox: import('../../shared/outbox.js').Outbox,
    *   inbox: import('../inbox/inbox.js').Inbox}} app
    * @param {() => import('../../shared/conversation.js').Conversation?} talk the open conversation
+   * @param {() => import('../../shared/outbox.js').Item[]} files messages with files, not yet sent
    */
-  constructor({ link, outbox, inbox }, talk) {
-    this.#on = { link, outbox, inbox, talk };
+  constructor({ link, outbox, inbox }, talk, files) {
+    this.#on = { link, outbox, inbox, talk, files };
     this.line = el('button.link-state', {
       type: 'button',
       'aria-expanded': 'false',
@@ -81,9 +82,9 @@ export class LinkState {
   render() {
     const { link, outbox, inbox } = this.#on;
     const now = Date.now();
-    const waiting = outbox.waiting.length;
+    const refused = this.#failed.length;
+    const waiting = outbox.items.length + this.#on.files().length - refused;
     const isPaused = this.live && waiting > 0 && outbox.pausedUntil > now - 1000 && !!outbox.cause;
-    const refused = outbox.items.length - waiting;
     const tail = refused
       ? refused === 1 ? t('1 message not sent') : t('{} messages not sent', refused)
       : waiting
@@ -170,13 +171,17 @@ export class LinkState {
     swap(this.banner, parts);
   }
 
+  get #failed() {
+    return [...this.#on.outbox.items, ...this.#on.files()].filter((item) => item.failed);
+  }
+
   /**
    * A link to each conversation with a refused message.
    * @returns {[string, HTMLElement][]}
    */
   #refused() {
-    const { outbox, inbox } = this.#on;
-    const ids = outbox.items.filter((item) => item.failed).map((item) => item.session ?? '');
+    const { inbox } = this.#on;
+    const ids = this.#failed.map((item) => item.session ?? '');
     return [...new Set(ids)].map((id) => {
       const row = inbox.rows.get(id);
       return [t('Not sent'), el('a', { href: `#${id}` }, row ? nameOf(row) : t('Conversation'))];

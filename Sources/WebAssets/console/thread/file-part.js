@@ -38,6 +38,9 @@ export class FilePart {
     }
   }
 
+  /** The messages with files that are on their way, as items of an outbox. */
+  get items() { return this.loaded?.items ?? []; }
+
   /**
    * The files of a message, nothing while the part is loading, which then draws all anew.
    * @param {import('../../shared/thread.js').Say} model

@@ -343,7 +343,7 @@ export class Pane {
     if (status === 'closed') this.composer.emoji.close();
     else if (this.#isFocusDue) this.answer();
     this.log.setAttribute('aria-label', t('Conversation with {}', name));
-    const items = [...this.#on.outbox.items, ...this.files.loaded?.items ?? []].filter(
+    const items = [...this.#on.outbox.items, ...this.files.items].filter(
       (item) => item.session === this.id
     );
     this.view.render(items, this.#row?.visitor?.name ?? '');
