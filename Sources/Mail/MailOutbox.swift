@@ -211,12 +211,12 @@ public enum MailOutbox {
   ) -> Query {
     Query(
       """
-      SELECT id, kind, recipient, state, reason, attempts, created_at, ended_at,
-        (extract(epoch FROM created_at) * 1000000)::bigint::text, id::text
-      FROM mail_outbox
-      WHERE workspace_id = $1::uuid
-        AND ($2::timestamptz IS NULL OR (created_at, id) < ($2::timestamptz, $3::uuid))
-      ORDER BY created_at DESC, id DESC LIMIT $4::bigint
+      SELECT o.id, o.kind, o.recipient, o.state, o.reason, o.attempts, o.created_at, o.ended_at,
+        (extract(epoch FROM o.created_at) * 1000000)::bigint::text, o.id::text
+      FROM mail_outbox o
+      WHERE o.workspace_id = $1::uuid
+        AND ($2::timestamptz IS NULL OR (o.created_at, o.id) < ($2::timestamptz, $3::uuid))
+      ORDER BY o.created_at DESC, o.id DESC LIMIT $4::bigint
       """, [.uuid(workspace), .time(last?.at), .uuid(last?.id), .int(Int64(limit))])
   }
 

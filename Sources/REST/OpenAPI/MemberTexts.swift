@@ -405,6 +405,9 @@ enum MemberTexts {
     waits_since | Since when the conversation waits; null: it does not. | null
     watching | Operators see who is on the site. |
     mail | Outgoing e-mail. |
+    configured | The gateway has a mail server. |
+    recipient | The address in short. | a…@example.com
+    first_seq | The first message that it contains. | 17
     Settings.answers | Answers that a visitor has not read are sent to their address. | true
     Settings.answers_after_seconds | The seconds after the last answer until then. | 300
     Settings.sender_name | Empty: the widget's name, or the workspace's. | Tidewater Cycles
