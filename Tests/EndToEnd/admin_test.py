@@ -52,6 +52,16 @@ class AdminRun(PagesRun):
         self.accessible(page, "analytics without a conversation")
         self.promise("without conversations analytics shows that, and links to the snippet",
                      page.get_by_role("link", name="Get the snippet").get_attribute("href") == "#/settings/appearance")
+        page.goto(f"{self.base}/console#")
+        steps = page.locator(".first-steps a")
+        expect(steps).to_have_text(["Put the widget on your site", "Invite a colleague", "Write your first canned reply",
+                                    "Set your business hours"])
+        self.accessible(page, "the inbox of a new workspace")
+        for number, heading in enumerate(("Appearance", "Members", "Canned replies", "Business hours")):
+            steps.nth(number).click()
+            expect(page.get_by_role("heading", name=heading, exact=True).first).to_be_visible()
+            page.goto(f"{self.base}/console#")
+        self.promise("the inbox of a new workspace has its first steps, each a link to its page")
 
     def figures(self) -> None:
         page = self.admin

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 
-from browser_test import Console, Failure
+from browser_test import Console, Failure, Widget
 from playwright.sync_api import Page, expect
 from widget_test import WidgetRun, main
 from widget_texts import EN
@@ -19,8 +19,10 @@ BYTES_PER_SECOND = 1_600_000 / 8
 #: From the navigation to the first row, of a browser that knows neither the files nor the gateway, in times that a bare
 #: transfer of the same answers over the same line takes.
 FIRST_LIST = 2
-#: Seconds of the page, counted by its own timer, until a silent connection is reported.
-SILENCE = 3
+#: Until a silent connection is reported: two seconds, in ticks of a timer of the page itself, so that a busy machine
+#: does not decide.
+TICK = 100  # ms
+SILENCE = 20
 FILES_MAX = 6
 LIST_BYTES_MAX = 30_000
 
@@ -54,10 +56,49 @@ class Traffic:
             "uploadThroughput": BYTES_PER_SECOND})
 
 
+class Network:
+    """A page's socket, of which the network may lose all that the gateway sends; nobody reports it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.lost = False
+        self.sockets = 0
+        self.probes: list[str] = []
+        page.route_web_socket(re.compile("/api/v1/ws$"), self.relay)
+
+    def relay(self, socket) -> None:
+        server = socket.connect_to_server()
+        self.sockets += 1
+        server.on_message(lambda text: None if self.lost else socket.send(text))
+
+        def forward(text) -> None:
+            self.probes.extend(re.findall('"pong"', text))
+            server.send(text)
+
+        socket.on_message(forward)
+
+    def observe(self) -> None:
+        self.page.evaluate(f"window.ticks = 0; setInterval(() => {{ window.ticks += 1; }}, {TICK})")
+
+    def lose(self, act) -> tuple[float, int]:
+        """Returns after how many milliseconds and ticks the page shows it."""
+        before, ticks = self.page.evaluate("delete seen.lost, delete seen.back, [performance.now(), ticks]")
+        self.lost = True
+        act()
+        limit = time.monotonic() + 30
+        while not self.page.evaluate("window.seen.lost"):
+            if time.monotonic() > limit:
+                raise Failure("the page never shows that the gateway is silent")
+            self.page.wait_for_timeout(20)
+        took, after = self.page.evaluate("[seen.lost, ticks]")
+        return took - before, after - ticks
+
+
 class Everywhere(WidgetRun):
     def run(self) -> None:
         self.base = self.options.base_url
-        for part in (self.weight, self.first_list, self.upgraded, self.offline, self.silent, self.installed):
+        for part in (self.weight, self.first_list, self.upgraded, self.offline, self.silent, self.silent_visitor,
+                     self.installed):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part()
 
@@ -205,20 +246,8 @@ class Everywhere(WidgetRun):
         """The network loses all that the gateway sends, and nobody reports it."""
         desk = self.desk()
         page = self.page(desk.page.context)
-        lost = False
-        probes = []
-
-        def relay(socket) -> None:
-            server = socket.connect_to_server()
-            server.on_message(lambda text: None if lost else socket.send(text))
-
-            def forward(text) -> None:
-                probes.extend(re.findall('"pong"', text))
-                server.send(text)
-
-            socket.on_message(forward)
-
-        page.route_web_socket(re.compile("/api/v1/ws$"), relay)
+        network = Network(page)
+        probes = network.probes
         page.goto(f"{self.base}/console")
         banner = page.locator(".banner")
         expect(page.get_by_text("Live", exact=True)).to_be_visible()
@@ -244,18 +273,13 @@ class Everywhere(WidgetRun):
         self.promise(f"and not while the tab is hidden ({count} in 6 s)", count == 0)
         page.evaluate("delete document.visibilityState")
         page.evaluate(self.OBSERVE, "The server does not answer.")
-        page.evaluate("window.ticks = 0; setInterval(() => { window.ticks += 1; }, 1000)")
+        network.observe()
 
         def lose(act) -> None:
-            nonlocal lost
-            before, ticks = page.evaluate("delete seen.lost, [performance.now(), ticks]")
-            lost = True
-            act()
-            self.until(page, "window.seen.lost")
-            took, after = page.evaluate("[seen.lost, ticks]")
+            took, ticks = network.lose(act)
             self.shot(page, "silent")
-            self.promise(f"and then silence is reported after {took - before:.0f} ms", after - ticks <= SILENCE)
-            lost = False
+            self.promise(f"and then silence is reported after {took:.0f} ms", ticks <= SILENCE)
+            network.lost = False
             page.get_by_role("button", name="Try now").click()
             expect(banner).to_be_hidden()
             expect(page.get_by_text("Live", exact=True)).to_be_visible()
@@ -272,6 +296,48 @@ class Everywhere(WidgetRun):
         lose(lambda: None)
         self.promise("“Try now” connects again")
         desk.page.context.close()
+
+    def silent_visitor(self) -> None:
+        page = self.page(self.context())
+        network = Network(page)
+        widget = Widget(page, self.base).open()
+        widget.say("Is it there?")
+        widget.committed()
+        probes = network.probes
+
+        def probed(seconds: int) -> int:
+            probes.clear()
+            page.wait_for_timeout(seconds * 1_000)
+            return len(probes)
+
+        count = probed(6)
+        self.promise(f"an open chat at rest is probed every second ({count} in 6 s)", 4 <= count <= 8)
+        page.evaluate(self.OBSERVE, EN["reconnecting"])
+        network.observe()
+        for _ in range(2):
+            took, ticks = network.lose(lambda: None)
+            self.shot(page, "silent-visitor")
+            self.promise(f"the visitor sees silence after {took:.0f} ms", ticks <= SILENCE)
+            network.lost = False
+            self.until(page, "window.seen.back")
+            page.wait_for_timeout(2_000)
+        network.lose(lambda: None)
+        page.wait_for_timeout(4_000)
+        self.promise("it stays visible until the connection is back", page.evaluate("!window.seen.back"))
+        sockets = network.sockets
+        limit = time.monotonic() + 30
+        while network.sockets == sockets and time.monotonic() < limit:
+            page.wait_for_timeout(100)
+        network.lost = False
+        self.until(page, "window.seen.back")
+        widget.say("Yes, it is.")
+        widget.committed()
+        self.promise("a connection that stays silent is made anew", network.sockets > sockets)
+        page.get_by_role("button", name=EN["close"]).first.click()
+        page.wait_for_timeout(1_500)
+        count = probed(4)
+        self.promise(f"a closed chat is not probed ({count} in 4 s)", count == 0)
+        page.context.close()
 
     def installed(self) -> None:
         context = self.context(390, 844, has_touch=True, is_mobile=True)

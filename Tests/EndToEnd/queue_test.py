@@ -22,7 +22,8 @@ class QueueRun(WidgetRun):
         demo = first.request.get(f"{self.options.base_url}/demo").text()
         self.key = re.search('data-workspace="([^"]+)"', demo).group(1)
         self.config = f"{self.options.base_url}/api/v1/widget/config?workspace={self.key}"
-        for part in (self.honest, self.away, self.requeued, self.visitor_state, self.unread, self.resting):
+        for part in (self.honest, self.away, self.requeued, self.visitor_state, self.unseen, self.unread,
+                     self.resting):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part(first)
 
@@ -178,6 +179,32 @@ class QueueRun(WidgetRun):
         self.promise("who has not looked at the chat for a minute is away")
         self.accessible(desk.page, "the list")
         self.pictures(desk.page, "list-away")
+        for it in (widget, desk):
+            it.page.context.close()
+
+    def unseen(self, page) -> None:
+        """The live preview is switched off: operators see that somebody types, and no word of it is sent."""
+        self.set(page, lambda it: it["preview"] is False, widget={"preview": False})
+        desk = self.console()
+        visitor = self.page(self.context())
+        sent: list[str] = []
+        visitor.on("websocket", lambda socket: socket.on("framesent", lambda text: sent.append(str(text))))
+        widget = Widget(visitor, self.options.base_url).open()
+        widget.say("Is anybody there?")
+        widget.committed()
+        # A new connection: the first one may have begun before the settings were there.
+        visitor.reload()
+        expect(widget.own.last.locator(".bubble")).to_have_text("Is anybody there?")
+        desk.page.goto(f"{self.options.base_url}/console#{self.session(visitor)}")
+        expect(desk.theirs.last).to_have_text("Is anybody there?")
+        widget.text.press_sequentially("a half thought", delay=60)
+        expect(desk.page.locator(".bubble.preview")).to_have_text("…")
+        self.promise("without the live preview operators see that a visitor types",
+                     any('"typing"' in it for it in sent))
+        self.promise("and nothing of the text leaves the visitor's browser",
+                     not any("half" in it for it in sent) and "half" not in desk.page.content())
+        widget.text.fill("")
+        self.set(page, lambda it: it["preview"], widget={"preview": True})
         for it in (widget, desk):
             it.page.context.close()
 

@@ -106,7 +106,7 @@ class RatingRun(WidgetRun):
                  widget={"locale": "auto", "greeting": {"title": "Hello", "text": "Ask us."}})
         self.desk = Console(first, self.options.base_url, None, None)
         self.desk.login()
-        for part in (self.sizes, self.keyboard, self.wheel, self.colours, self.comments):
+        for part in (self.sizes, self.keyboard, self.wheel, self.colours, self.comments, self.indented):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part()
 
@@ -284,6 +284,57 @@ class RatingRun(WidgetRun):
         self.promise("the thread has the complete comment at its place, as text, within its column")
         self.analytics(session)
         self.erased(session)
+        widget.page.context.close()
+
+    def indented(self) -> None:
+        """Cards, remarks and previews of the console keep lines and spaces, as bubbles do."""
+        page = self.desk.page
+        text = "if it leaks:\n    tighten\n        twice"
+        lefts = """(it) => {
+          const all = document.createTreeWalker(it, NodeFilter.SHOW_TEXT);
+          let node = all.nextNode();
+          while (!node.data.includes('tighten')) node = all.nextNode();
+          return ['if', 'tighten', 'twice'].map((word) => {
+            const range = document.createRange();
+            range.setStart(node, node.data.indexOf(word));
+            range.setEnd(node, node.data.indexOf(word) + 1);
+            return Math.round(range.getBoundingClientRect().left);
+          });
+        }"""
+        made = page.evaluate(
+            """async (text) => (await fetch('/api/v1/admin/reply-objects/leak', { method: 'PUT',
+              headers: { 'content-type': 'application/json' }, body: JSON.stringify({ object_type: 'text',
+              payload: { text }, alt_text: 'leak', shortcut: 'leak' }) })).status""", text)
+        self.promise("a canned reply with lines is stored", made < 300)
+        widget = self.visitor().open()
+        widget.say("It leaks.")
+        widget.committed()
+        session = self.session(widget.page)
+        self.tell(session, kind="card", body="Brake hose", payload={"title": "Brake hose", "text": text})
+        page.goto(f"{self.options.base_url}/console#{session}")
+        card = page.locator(".log .card p").last
+        expect(card).to_be_visible()
+        shown = {"a card": card.evaluate(lefts)}
+        page.get_by_label("Message", exact=True).press_sequentially("/leak", delay=20)
+        peek = page.locator(".canned .peek p", has_text="tighten")
+        expect(peek).to_be_visible()
+        shown["the preview of a canned reply"] = peek.evaluate(lefts)
+        page.get_by_label("Message", exact=True).fill("")
+        page.goto(f"{self.options.base_url}/console#/settings/replies/leak")
+        preview = page.locator(".reply-peek .bubble")
+        expect(preview).to_contain_text("tighten")
+        shown["the preview in the settings"] = preview.evaluate(lefts)
+        page.goto(f"{self.options.base_url}/console#")
+        style = page.evaluate("""() => {
+          const it = document.body.appendChild(document.createElement('span'));
+          it.className = 'remark';
+          const space = getComputedStyle(it).whiteSpaceCollapse ?? getComputedStyle(it).whiteSpace;
+          it.remove();
+          return space;
+        }""")
+        self.promise(f"a rating's comment keeps its spaces ({style})", style in ("preserve", "pre-wrap"))
+        for name, (first, second, third) in shown.items():
+            self.promise(f"indentation is shown in {name} {first, second, third}", first < second < third)
         widget.page.context.close()
 
     def inside(self, page: Page, place) -> None:

@@ -24,7 +24,7 @@ VISIT = "/api/v1/widget/visit"
 class VisitorsRun(WidgetRun):
     def run(self) -> None:
         self.begin()
-        self.parts(("quiet", "seen", "started", "spoken", "conditioned"))
+        self.parts(("quiet", "followed", "seen", "started", "spoken", "conditioned"))
 
     def begin(self) -> None:
         first = self.page(self.context())
@@ -160,6 +160,83 @@ class VisitorsRun(WidgetRun):
         expect(rows).to_have_count(0)
         self.promise(f"a visitor who leaves is gone after {time.monotonic() - begin:.1f} s")
         desk.page.close()
+
+    # MARK: the page of a conversation
+
+    def thread(self, session: str) -> Console:
+        desk = Console(self.page(self.context(1440, 900)), self.options.base_url, None, None)
+        desk.login()
+        desk.page.goto(f"{self.options.base_url}/console#{session}")
+        expect(desk.theirs.first).to_be_visible()
+        return desk
+
+    def followed(self) -> None:
+        """A conversation has its page without any watching, and without another token."""
+        self.watch_visitors(False)
+        widget, requests = self.host(attributes="", path="/?secret=1")
+        widget.open()
+        widget.say("Where is my hose?")
+        widget.committed()
+        session = self.session(widget.page)
+        desk = self.thread(session)
+        card = desk.page.get_by_role("complementary", name="Visitor")
+        place = desk.page.locator(".thread .bar .meta").first
+        row = desk.page.locator(f".row[data-id='{session}'] b")
+        pages = card.locator("section", has_text="Pages, the newest first").locator("dd")
+        expect(card).to_contain_text("United Kingdom")
+        self.promise("the card of a visitor has the country")
+        requests.clear()
+        begin = time.monotonic()
+        widget.page.evaluate(GO, ["/brakes/hose?secret=2", "Brake hose"])
+        expect(place).to_contain_text("/brakes/hose")
+        expect(row).to_contain_text("/brakes/hose")
+        took = time.monotonic() - begin
+        expect(pages).to_have_text(["Brake hose", "A shop"])
+        self.promise(f"a navigation within the page is in list and thread after {took:.1f} s, and in the trail", took < 8)
+        widget.page.goto(f"{self.base}/pads")
+        expect(place).to_contain_text("/pads")
+        expect(pages).to_have_text(["A shop", "Brake hose", "A shop"])
+        self.promise("so is another page", not any(it.endswith("/widget/token") for it in requests))
+        expect(desk.page.locator(".log")).to_contain_text(re.compile(r"Started on \S+:\d+/ ·"))
+        requests.clear()
+        for number in range(30):
+            widget.page.evaluate(GO, [f"/quick/{number}", f"Quick {number}"])
+            widget.page.wait_for_timeout(100)
+        expect(place).to_contain_text("/quick/29")
+        sent = sum(it.endswith("/widget/page") for it in requests)
+        self.promise(f"30 navigations within 3 s are {sent} requests, and the last one counts", sent <= 3)
+        context = self.sql(f"SELECT context::text FROM chat_sessions WHERE id = '{session}'")
+        self.promise("no query of an address is stored", "secret" not in context)
+        self.shots(desk.page, "visitors-thread")
+        self.accessible(desk.page, "a thread with the trail")
+        widget.page.context.close()
+        desk.page.context.close()
+        widget, requests = self.host(
+            attributes="", script="Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { value: true })")
+        widget.open()
+        widget.say("Hello")
+        widget.committed()
+        widget.page.evaluate(GO, ["/brakes", "Brakes"])
+        widget.page.wait_for_timeout(5_000)
+        self.promise("a browser that objects sends no page", not any(it.endswith("/widget/page") for it in requests))
+        widget.page.context.close()
+        self.watch_visitors(True)
+        widget, _ = self.host()
+        widget.page.evaluate(GO, ["/brakes", "Brakes"])
+        until = time.monotonic() + 30
+        while "/brakes" not in self.sql("SELECT coalesce(string_agg(visit::text, ''), '') FROM watched_visitors"):
+            if time.monotonic() > until:
+                self.promise("the visit is stored", False)
+            time.sleep(0.5)
+        widget.open()
+        widget.say("Which one fits?")
+        widget.committed()
+        desk = self.thread(self.session(widget.page))
+        expect(desk.page.get_by_role("complementary", name="Visitor").locator(
+            "section", has_text="Pages, the newest first").locator("dd")).to_have_text(["Brakes", "A shop"])
+        self.promise("on a site that watches its visitors the trail begins before the conversation")
+        widget.page.context.close()
+        desk.page.context.close()
 
     # MARK: the operator speaks first
 
