@@ -33,7 +33,8 @@ export function live({ root, screen, session, view, visitor }) {
     const now = Date.now();
     const what = `${session.talk?.session} ${page}`;
     seen = page;
-    if (isNew || what === sent || now < next || !session.talk || session.isClosed) return;
+    if (isNew || what === sent || now < next || link.state !== 'open') return;
+    if (!session.talk || session.isClosed) return;
     sent = what;
     next = now + PAUSE;
     const title = cut(document.title.replace(/^\(\d+\)\s/, ''));
