@@ -31,8 +31,8 @@ class TeamsRun(WidgetRun):
         self.mika = self.console()
         self.name = self.sql("SELECT name FROM operators WHERE email <> 'noor@example.com' LIMIT 1")
         self.noor = self.console("noor@example.com")
-        for part in (self.settings, self.chosen, self.transferred, self.page_chooses, self.bot_chooses, self.hours,
-                     self.deleted):
+        for part in (self.settings, self.chosen, self.transferred, self.page_chooses, self.rules, self.bot_chooses,
+                     self.hours, self.deleted):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part(first)
 
@@ -192,6 +192,48 @@ class TeamsRun(WidgetRun):
         self.promise("chirrup.setTeam(): a member of the team gets the conversation",
                      self.holder(self.session(other.page)) == self.name)
         other.page.context.close()
+
+    def rules(self, _) -> None:
+        """Rules of the queue: by the page, and by the languages of the teams. Billing has en and de."""
+        page = self.mika.page
+        page.goto(f"{self.options.base_url}/console#/settings/queue")
+        for number, (path, language, team) in enumerate((
+                ("/nowhere", "", "Sales"), ("/demo", "", "By the visitor’s language"), ("", "fr", "Sales"))):
+            page.get_by_role("button", name="Add a rule").click()
+            rule = page.get_by_role("group", name=f"Rule {number + 1}", exact=True)
+            rule.get_by_label("Page begins with").fill(path)
+            rule.get_by_label("Language", exact=True).fill(language)
+            rule.get_by_label("Team", exact=True).select_option(label=team)
+        self.accessible(page, "the rules of the queue")
+        self.pictures(page, "teams-rules")
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.locator(".save > p")).to_have_text("Saved")
+        page.reload()
+        expect(page.get_by_role("group", name=re.compile("^Rule "))).to_have_count(3)
+        rule = page.get_by_role("group", name="Rule 2", exact=True)
+        expect(rule.get_by_label("Page begins with")).to_have_value("/demo")
+        expect(rule.get_by_label("Team", exact=True)).to_have_value("*")
+        self.promise("an administrator writes rules by page and language, which are there after a reload")
+        page.wait_for_timeout(2_100)  # SettingsCache.secondsMax
+        for locale, team in (("de-AT", "Billing"), ("fr-FR", "Sales"), ("ja-JP", "")):
+            widget = self.visitor(locale=locale)
+            widget.launcher.click()
+            text = widget.panel.locator("textarea").first
+            text.fill("Hello")
+            text.press("Enter")
+            expect(widget.panel.locator(".bubble.pending")).to_have_count(0)
+            session = self.session(widget.page)
+            found = self.sql("SELECT coalesce(t.name, '') FROM chat_sessions s LEFT JOIN chat_teams t ON t.id = s.team_id"
+                             f" WHERE s.id = '{session}'")
+            self.promise(f"a visitor with {locale} comes to “{found}”", found == team)
+            widget.page.context.close()
+        for _ in range(3):
+            page.get_by_role("button", name="Remove Rule 1").click()
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.locator(".save > p")).to_have_text("Saved")
+        page.wait_for_timeout(2_100)
+        self.promise("rules are removed again", self.sql(
+            "SELECT value::jsonb -> 'rules' FROM system_settings WHERE key = 'routing'") == "[]")
 
     def bot_chooses(self, _) -> None:
         page = self.mika.page

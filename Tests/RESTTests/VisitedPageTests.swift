@@ -1,6 +1,7 @@
 import Directory
 import DomainFixtures
 import Primitives
+import Synchronization
 import Testing
 
 @testable import REST
