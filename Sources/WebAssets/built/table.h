@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "attachments-th-8dd90bf04f.js.br"
 };
 static const unsigned char plain_18[] = {
-#embed "widget-files-ec43603925.js"
+#embed "widget-files-048621ca50.js"
 };
 static const unsigned char gzip_18[] = {
-#embed "widget-files-ec43603925.js.gz"
+#embed "widget-files-048621ca50.js.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "widget-files-ec43603925.js.br"
+#embed "widget-files-048621ca50.js.br"
 };
 static const unsigned char plain_19[] = {
 #embed "widget-forms-014111beca.js"
@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "widget-forms-014111beca.js.br"
 };
 static const unsigned char plain_20[] = {
-#embed "widget-live-a0bf859279.js"
+#embed "widget-live-b1280c7f6b.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "widget-live-a0bf859279.js.gz"
+#embed "widget-live-b1280c7f6b.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "widget-live-a0bf859279.js.br"
+#embed "widget-live-b1280c7f6b.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "widget-app-135227f500.js"
+#embed "widget-app-ba24493065.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "widget-app-135227f500.js.gz"
+#embed "widget-app-ba24493065.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "widget-app-135227f500.js.br"
+#embed "widget-app-ba24493065.js.br"
 };
 static const unsigned char plain_22[] = {
 #embed "widget-watch-13e1ef116e.js"
@@ -361,31 +361,31 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-d5db1bdd6f.js"
+#embed "console-files-3f243b0626.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-d5db1bdd6f.js.gz"
+#embed "console-files-3f243b0626.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-d5db1bdd6f.js.br"
+#embed "console-files-3f243b0626.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-pages-a0c7f49ea4.js"
+#embed "console-pages-1d18053cbf.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-pages-a0c7f49ea4.js.gz"
+#embed "console-pages-1d18053cbf.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-pages-a0c7f49ea4.js.br"
+#embed "console-pages-1d18053cbf.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-cfee7ee30c.js"
+#embed "console-e00ba425f2.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-cfee7ee30c.js.gz"
+#embed "console-e00ba425f2.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-cfee7ee30c.js.br"
+#embed "console-e00ba425f2.js.br"
 };
 static const unsigned char plain_45[] = {
 #embed "console.html"
@@ -518,7 +518,7 @@ static const chirrup_asset assets[] = {
      "/assets/attachments-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/widget-files-ec43603925.js",
+    {"/assets/widget-files-048621ca50.js",
      "/assets/widget-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -526,11 +526,11 @@ static const chirrup_asset assets[] = {
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/widget-live-a0bf859279.js",
+    {"/assets/widget-live-b1280c7f6b.js",
      "/assets/widget-live.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/widget-app-135227f500.js",
+    {"/assets/widget-app-ba24493065.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
@@ -614,15 +614,15 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-d5db1bdd6f.js",
+    {"/assets/console-files-3f243b0626.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-pages-a0c7f49ea4.js",
+    {"/assets/console-pages-1d18053cbf.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-cfee7ee30c.js",
+    {"/assets/console-e00ba425f2.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
