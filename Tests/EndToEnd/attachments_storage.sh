@@ -64,8 +64,8 @@ end "$scanner_pid" TERM 20
 check "without the scanner a file waits" clients waits
 start_scanner
 check "with it again the same upload ends" clients goes_on
-check "the gateway's folder keeps nothing of what is stored" \
-  test -z "$(find "$work/attachments" -type f -size +0 2>/dev/null | head -n 3)"
+check "the cleaning of images leaves no files" \
+  test -z "$(find "$work/attachments" -name '*.clean' -o -name '*.thumbnail')"
 
 # doctor NAME STATE PATTERN
 doctor() {

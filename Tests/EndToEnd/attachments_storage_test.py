@@ -13,7 +13,7 @@ import uuid
 import zlib
 
 import attachments_test
-from attachments_test import PART, Client, World, png, promise
+from attachments_test import Client, World, png, promise
 
 EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
 
