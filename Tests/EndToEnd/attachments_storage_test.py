@@ -162,12 +162,12 @@ def images(world, options):
         promise(f"{what} is refused", status == 422 and problem["type"].endswith(type), (status, problem))
         promise("with a sentence", status == 422 and problem["detail"].endswith("."), problem)
 
-    pixels = 49_000_000
-    rows = zlib.compress(b"\0" * ((7_000 * 3 + 1) * 7_000), 1)
+    pixels = 16_000_000
+    rows = zlib.compress(b"\0" * ((4_000 * 3 + 1) * 4_000), 1)
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    large = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 7_000, 7_000, 8, 2, 0, 0, 0))
+    large = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4_000, 4_000, 8, 2, 0, 0, 0))
              + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
     before, begin = peak(options), time.monotonic()
     status, item = visitor.upload("large.png", large)
