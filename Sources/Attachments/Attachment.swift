@@ -3,7 +3,7 @@ import JSON
 import Postgres
 public import Primitives
 
-/// An uploaded file: the row of the table `attachments`.
+/// An uploaded file: the row of the table `chat_attachments`.
 public struct Attachment: Sendable, Equatable {
   /// uploading → stored → bound; each of them may become removed.
   public enum State: String, Sendable {
@@ -165,11 +165,11 @@ extension Attachment {
       ).after(
         Lock(
           """
-          INSERT INTO attachment_totals (workspace_id) VALUES ($1::uuid)
+          INSERT INTO chat_attachment_totals (workspace_id) VALUES ($1::uuid)
           ON CONFLICT (workspace_id) DO NOTHING
           """, [.uuid(uploader.workspace)]),
         Lock(
-          "SELECT FROM attachment_totals WHERE workspace_id = $1::uuid FOR UPDATE",
+          "SELECT FROM chat_attachment_totals WHERE workspace_id = $1::uuid FOR UPDATE",
           [.uuid(uploader.workspace)]))
     ) { rows in
       guard !rows.isEmpty else { return nil }
@@ -187,21 +187,21 @@ extension Attachment {
 
   private static let beginSQL: SQL = """
     WITH known AS (
-      SELECT * FROM attachments WHERE workspace_id = $1::uuid AND id = $2::uuid
+      SELECT * FROM chat_attachments WHERE workspace_id = $1::uuid AND id = $2::uuid
     ), verdict AS (
       SELECT CASE
         WHEN NOT EXISTS (SELECT FROM chat_sessions WHERE id = $3::uuid
           AND workspace_id = $1::uuid AND deleted_at IS NULL) THEN 'session'
         WHEN EXISTS (SELECT FROM known) THEN 'known'
-        WHEN (SELECT count(*) FROM attachments WHERE workspace_id = $1::uuid
+        WHEN (SELECT count(*) FROM chat_attachments WHERE workspace_id = $1::uuid
           AND uploader_id = $4::uuid AND state IN ('uploading', 'stored')) >= $9::bigint
           THEN 'caller'
         WHEN t.running >= $10::bigint THEN 'running'
         WHEN t.bytes + $7::bigint > $11::bigint THEN 'bytes'
         ELSE 'new' END AS name
-      FROM attachment_totals t WHERE t.workspace_id = $1::uuid
+      FROM chat_attachment_totals t WHERE t.workspace_id = $1::uuid
     ), added AS (
-      INSERT INTO attachments
+      INSERT INTO chat_attachments
         (workspace_id, id, session_id, uploader_id, is_of_visitor, name, bytes, alt)
       SELECT $1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::boolean, $6::text, $7::bigint, $8::text
       FROM verdict WHERE verdict.name = 'new'
@@ -214,7 +214,7 @@ extension Attachment {
   public static func find(_ id: Identifier, in workspace: Identifier) -> Statement<Attachment?> {
     Statement(
       Query(
-        "SELECT \(columns) FROM attachments a WHERE workspace_id = $1::uuid AND id = $2::uuid",
+        "SELECT \(columns) FROM chat_attachments a WHERE workspace_id = $1::uuid AND id = $2::uuid",
         [.uuid(workspace), .uuid(id)])
     ) { $0.isEmpty ? nil : Attachment($0, 0) }
   }
@@ -226,7 +226,7 @@ extension Attachment {
     Statement(
       Query(
         """
-        SELECT \(columns) FROM attachments a
+        SELECT \(columns) FROM chat_attachments a
         JOIN chat_sessions s ON s.id = a.session_id AND s.workspace_id = a.workspace_id
         WHERE a.workspace_id = $1::uuid AND a.id = ANY ($2::uuid[])
           AND a.state IN ('stored', 'bound') AND s.deleted_at IS NULL
@@ -242,7 +242,7 @@ extension Attachment {
     Statement(
       Query(
         """
-        UPDATE attachments a SET state = 'stored', stored_at = now(), type = $3::text,
+        UPDATE chat_attachments a SET state = 'stored', stored_at = now(), type = $3::text,
           bytes = $4::bigint, width = $5::bigint, height = $6::bigint,
           has_thumbnail = $7::boolean
         WHERE workspace_id = $1::uuid AND id = $2::uuid AND state = 'uploading'
@@ -261,7 +261,7 @@ extension Attachment {
     Statement(
       Query(
         """
-        UPDATE attachments SET state = 'removed', removed_at = now()
+        UPDATE chat_attachments SET state = 'removed', removed_at = now()
         WHERE workspace_id = $1::uuid AND id = $2::uuid AND state IN ('uploading', 'stored')
         RETURNING true
         """, [.uuid(key.workspace), .uuid(key.id)])
@@ -294,13 +294,13 @@ extension Attachment {
     WITH found AS MATERIALIZED (
       SELECT a.*, a.state = 'stored' AS is_new, w.place
       FROM unnest($5::uuid[]) WITH ORDINALITY AS w (id, place)
-      JOIN attachments a ON a.workspace_id = $1::uuid AND a.id = w.id
+      JOIN chat_attachments a ON a.workspace_id = $1::uuid AND a.id = w.id
       WHERE a.session_id = $2::uuid AND a.is_of_visitor = $4::boolean
         AND ($4::boolean OR a.uploader_id = $3::uuid)
         AND (a.state = 'stored' OR a.state = 'bound' AND a.message_id = $6::uuid)
       FOR UPDATE OF a
     ), bound AS (
-      UPDATE attachments a SET state = 'bound', message_id = $6::uuid, bound_at = now()
+      UPDATE chat_attachments a SET state = 'bound', message_id = $6::uuid, bound_at = now()
       FROM found f WHERE a.workspace_id = $1::uuid AND a.id = f.id AND f.is_new
         AND (SELECT count(*) FROM found) = cardinality($5::uuid[])
     )
@@ -314,7 +314,7 @@ extension Attachment {
     Statement(
       Query(
         """
-        UPDATE attachments SET state = 'stored', message_id = NULL, bound_at = NULL
+        UPDATE chat_attachments SET state = 'stored', message_id = NULL, bound_at = NULL
         WHERE workspace_id = $1::uuid AND id = ANY ($2::uuid[]) AND message_id = $3::uuid
           AND state = 'bound'
         """, [.uuid(workspace), .uuids(ids), .uuid(message)]))
@@ -325,7 +325,7 @@ extension Attachment {
     Statement(
       Query(
         """
-        SELECT bytes, running FROM attachment_totals WHERE workspace_id = $1::uuid
+        SELECT bytes, running FROM chat_attachment_totals WHERE workspace_id = $1::uuid
         """, [.uuid(workspace)])
     ) { $0.isEmpty ? (0, 0) : ($0.int(0, 0) ?? 0, $0.int(0, 1) ?? 0) }
   }

@@ -16,7 +16,8 @@ public struct FinishedUpload: Sendable {
 
 /// Why an upload is not stored.
 public enum AttachmentFault: Error, Sendable, Equatable {
-  /// The file itself is the reason: it is removed. A sentence for a person, and a word for programs.
+  /// The file itself is the reason: it is removed. A sentence for a person, and a word for
+  /// programs.
   case refused(type: String, reason: String)
   /// Nobody is to blame: the upload stays, and its last part can be sent again. The reason is for
   /// the log.

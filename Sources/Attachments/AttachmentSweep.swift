@@ -15,12 +15,12 @@ public enum AttachmentSweep {
     Query(
       """
       WITH old AS (
-        SELECT workspace_id, id FROM attachments
+        SELECT workspace_id, id FROM chat_attachments
         WHERE state IN ('uploading', 'stored')
           AND coalesce(stored_at, created_at) < now() - $2::bigint * interval '1 hour'
         LIMIT $1::bigint FOR UPDATE SKIP LOCKED
       ), gone AS (
-        UPDATE attachments a SET state = 'removed', removed_at = now() FROM old o
+        UPDATE chat_attachments a SET state = 'removed', removed_at = now() FROM old o
         WHERE a.workspace_id = o.workspace_id AND a.id = o.id RETURNING 1
       )
       SELECT count(*) FROM gone
@@ -33,16 +33,16 @@ public enum AttachmentSweep {
     Query(
       """
       WITH due AS (
-        SELECT workspace_id, id FROM attachments
+        SELECT workspace_id, id FROM chat_attachments
         WHERE state = 'bound' AND NOT is_settled
           AND bound_at < now() - $2::bigint * interval '1 hour'
         LIMIT $1::bigint FOR UPDATE SKIP LOCKED
       ), looked AS (
-        UPDATE attachments a SET is_settled = true,
+        UPDATE chat_attachments a SET is_settled = true,
           state = CASE WHEN c.is_there THEN a.state ELSE 'removed' END,
           removed_at = CASE WHEN NOT c.is_there THEN now() END
         FROM due d CROSS JOIN LATERAL (
-          SELECT EXISTS (SELECT FROM chats m JOIN attachments x
+          SELECT EXISTS (SELECT FROM chats m JOIN chat_attachments x
             ON x.workspace_id = d.workspace_id AND x.id = d.id
             WHERE m.id = x.message_id AND m.workspace_id = x.workspace_id
               AND m.session_id = x.session_id AND m.kind = 'file') AS is_there
@@ -63,11 +63,11 @@ public enum AttachmentSweep {
       Query(
         """
         WITH page AS MATERIALIZED (
-          SELECT a.workspace_id, a.id, a.session_id, a.state FROM attachments a
+          SELECT a.workspace_id, a.id, a.session_id, a.state FROM chat_attachments a
           WHERE $2::uuid IS NULL OR (a.workspace_id, a.id) > ($2::uuid, $3::uuid)
           ORDER BY a.workspace_id, a.id LIMIT $1::bigint
         ), gone AS (
-          UPDATE attachments a SET state = 'removed', removed_at = now() FROM page p
+          UPDATE chat_attachments a SET state = 'removed', removed_at = now() FROM page p
           WHERE a.workspace_id = p.workspace_id AND a.id = p.id AND a.state <> 'removed'
             AND NOT EXISTS (SELECT FROM chat_sessions s
               WHERE s.id = p.session_id AND s.workspace_id = p.workspace_id)
@@ -91,7 +91,7 @@ public enum AttachmentSweep {
   public static let removed = Statement(
     Query(
       """
-      SELECT workspace_id, id FROM attachments
+      SELECT workspace_id, id FROM chat_attachments
       WHERE state = 'removed' AND removed_at < now() - interval '1 minute'
       ORDER BY removed_at LIMIT $1::bigint
       """, [.int(rowsMax)])
@@ -102,7 +102,7 @@ public enum AttachmentSweep {
     Statement(
       Query(
         """
-        DELETE FROM attachments a USING unnest($1::uuid[], $2::uuid[]) AS k (workspace, id)
+        DELETE FROM chat_attachments a USING unnest($1::uuid[], $2::uuid[]) AS k (workspace, id)
         WHERE a.workspace_id = k.workspace AND a.id = k.id AND a.state = 'removed'
         """, [.uuids(keys.map(\.workspace)), .uuids(keys.map(\.id))]))
   }
@@ -112,7 +112,7 @@ public enum AttachmentSweep {
     Statement(
       Query(
         """
-        SELECT a.workspace_id, a.id FROM attachments a
+        SELECT a.workspace_id, a.id FROM chat_attachments a
         JOIN unnest($1::uuid[], $2::uuid[]) AS k (workspace, id)
           ON a.workspace_id = k.workspace AND a.id = k.id
         """, [.uuids(keys.map(\.workspace)), .uuids(keys.map(\.id))])

@@ -23,6 +23,9 @@ public enum Role: UInt8, Sendable, Named {
 public enum EntryKind: UInt8, Sendable, Named {
   case text, note, card, event, buttons, carousel, file
 
+  /// Only the gateway makes entries of this kind.
+  public var isOfGateway: Bool { self == .event || self == .file }
+
   public var text: StaticString {
     switch self {
     case .text: "text"

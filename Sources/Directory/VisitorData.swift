@@ -73,7 +73,7 @@ public enum VisitorData {
             AND c.kind = 'event' AND c.payload ? 'comment'
         ), files AS (
           -- Their bytes go by upkeep, within minutes.
-          UPDATE attachments a SET state = 'removed', removed_at = now(), name = '[erased]',
+          UPDATE chat_attachments a SET state = 'removed', removed_at = now(), name = '[erased]',
             alt = NULL
           FROM closed WHERE a.workspace_id = $1::uuid AND a.session_id = closed.id
             AND a.state <> 'removed'
@@ -200,7 +200,7 @@ public enum VisitorData {
         SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object('id', a.id, 'session', a.session_id,
           'message', a.message_id, 'by_visitor', a.is_of_visitor, 'name', a.name, 'type', a.type,
           'bytes', a.bytes, 'alt', a.alt, 'at', a.created_at)) ORDER BY a.created_at, a.id)
-        FROM attachments a JOIN chat_sessions s
+        FROM chat_attachments a JOIN chat_sessions s
           ON s.id = a.session_id AND s.workspace_id = a.workspace_id
         WHERE a.workspace_id = $1::uuid AND s.user_id = v.id AND a.state IN ('stored', 'bound')),
         '[]'),

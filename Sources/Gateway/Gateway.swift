@@ -177,8 +177,9 @@ public enum Gateway {
 
   private static let farewellMilliseconds: Int64 = 1_000
 
-  /// Waits for the worker of webhooks, push messages or e-mail, which stops since the drain began. While
-  /// PostgreSQL does not answer it cannot end: its thread is then abandoned, and its leases expire.
+  /// Waits for the worker of webhooks, push messages or e-mail, which stops since the drain began.
+  /// While PostgreSQL does not answer it cannot end: its thread is then abandoned, and its leases
+  /// expire.
   private static func end(
     _ worker: consuming Thread, by deadline: Instant, _ hasEnded: () -> Bool
   ) {

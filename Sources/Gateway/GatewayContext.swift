@@ -78,12 +78,7 @@ final class GatewayContext: Sendable {
     apiOptions.secrets = secrets
     apiOptions.webhookGuard = AddressGuard(
       allowsPrivate: settings.webhooks.allowsPrivate, ports: settings.webhooks.ports)
-    deliveries = try DeliveryWorker(
-      DeliveryOptions(
-        databaseURL: options.databaseURL, addressGuard: apiOptions.webhookGuard, secrets: secrets,
-        timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
-        schedule: RetrySchedule(firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
-        report: { logger.warning("\($0)") }))
+    deliveries = try GatewayContext.deliveries(options, secrets, apiOptions.webhookGuard)
     push = try GatewayContext.push(options, secrets, apiOptions.webhookGuard)
     let mailOptions = GatewayContext.mail(options, secrets)
     mail = try MailWorker(mailOptions)
@@ -122,6 +117,18 @@ final class GatewayContext: Sendable {
     (admission, metrics) = (Admission(settings), MetricsRegistry(loopCount: loopCount))
     (service, version) = (options.service, options.version)
     self.logger = logger
+  }
+
+  private static func deliveries(
+    _ options: GatewayOptions, _ secrets: SecretBox, _ addressGuard: AddressGuard
+  ) throws(Errno) -> DeliveryWorker {
+    let (settings, logger) = (options.settings.webhooks, options.logger)
+    return try DeliveryWorker(
+      DeliveryOptions(
+        databaseURL: options.databaseURL, addressGuard: addressGuard, secrets: secrets,
+        timeoutMilliseconds: settings.timeoutSeconds * 1_000,
+        schedule: RetrySchedule(firstMilliseconds: Int64(settings.retryMilliseconds)),
+        report: { logger.warning("\($0)") }))
   }
 
   private static func push(

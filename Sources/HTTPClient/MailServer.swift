@@ -1,5 +1,5 @@
-/// Messages to a mail server (SMTP, RFC 5321) with libcurl, one after another over a connection that
-/// is kept. The server's certificate is verified.
+/// Messages to a mail server (SMTP, RFC 5321) with libcurl, one after another over a connection
+/// that is kept. The server's certificate is verified.
 import CCurl
 
 /// How to reach the mail server.
@@ -51,8 +51,8 @@ public struct MailServer: ~Copyable {
 
   public init(_ address: MailServerAddress) { self.address = address }
 
-  /// Sends a message. Nil: `goesOn`, which is called twice a second, has returned false; whether the
-  /// server has the message is not known.
+  /// Sends a message. Nil: `goesOn`, which is called twice a second, has returned false; whether
+  /// the server has the message is not known.
   public func send(
     _ message: [UInt8], from sender: String, to recipient: String,
     goesOn: () -> Bool = { true }

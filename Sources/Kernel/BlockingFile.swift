@@ -50,8 +50,8 @@ public struct BlockingFile: ~Copyable, Sendable {
   public func read(_ count: Int, at offset: Int64) throws(Errno) -> [UInt8] {
     var failure: Errno?
     let number = descriptor.rawValue
-    // SAFETY: the rest of the buffer has `count - filled` bytes, and the kernel has filled the first
-    // `filled`.
+    // SAFETY: the rest of the buffer has `count - filled` bytes, and the kernel has filled the
+    // first `filled`.
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       filled = 0
       while filled < count, failure == nil {

@@ -57,7 +57,8 @@ public struct Command: Sendable {
 }
 
 /// A child process, started by posix_spawn(3), which is safe in a process with threads. It starts
-/// with no signal blocked or ignored, and with only the three standard descriptors and `newFiles` open.
+/// with no signal blocked or ignored, and with only the three standard descriptors and `newFiles`
+/// open.
 ///
 /// Releasing the value kills the process, so that no child outlives its owner by accident.
 public struct ChildProcess: ~Copyable, Sendable {

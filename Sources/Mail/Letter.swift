@@ -1,5 +1,5 @@
-/// The text of a message, as plain text and as HTML from the same parts: one column of 600 pixels of
-/// tables with inline styles, which mail clients understand, and nothing to be loaded.
+/// The text of a message, as plain text and as HTML from the same parts: one column of 600 pixels
+/// of tables with inline styles, which mail clients understand, and nothing to be loaded.
 public struct Letter: Sendable, Equatable {
   public enum Part: Sendable, Equatable {
     case words(String)
@@ -87,7 +87,8 @@ public struct Letter: Sendable, Equatable {
     return """
       \(Letter.head)
       <body class="page" style="margin:0;background:#f0f4f4">
-      <table role="presentation" class="page" width="100%" style="background:#f0f4f4"><tr><td align="center">
+      <table role="presentation" class="page" width="100%" style="background:#f0f4f4"><tr>\
+      <td align="center">
       <table role="presentation" class="sheet" width="600" style="width:100%;max-width:600px;\
       text-align:left;color:#172022;\(Letter.font)">
       \(rows)</table></td></tr></table></body></html>
@@ -105,9 +106,9 @@ public struct Letter: Sendable, Equatable {
     case .strong(let text): return "<b>\(Letter.escaped(text))</b>"
     case .message(let author, let at, let text):
       return """
-        <table role="presentation" width="100%"><tr><td class="said" dir="auto" style="padding:14px \
-        18px;background:#fff;border:1px solid #d5dede;border-radius:8px"><b>\(Letter.escaped(author))\
-        </b> <span class="small" style="\(Letter.small)">\(Letter.escaped(at))</span><br>\
+        <table role="presentation" width="100%"><tr><td class="said" dir="auto" style="\
+        padding:14px 18px;background:#fff;border:1px solid #d5dede;border-radius:8px"><b>\
+        \(Letter.escaped(author))</b> <span class="small" style="\(Letter.small)">\(Letter.escaped(at))</span><br>\
         \(Letter.escaped(text))</td></tr></table>
         """
     case .link(let words, let url): return anchor(words, url)

@@ -1,5 +1,5 @@
-/// A message as bytes for SMTP (RFC 5322, RFC 2045 to 2047): plain text and HTML as alternatives, in
-/// UTF-8 as quoted-printable. The same content gives the same bytes at each attempt.
+/// A message as bytes for SMTP (RFC 5322, RFC 2045 to 2047): plain text and HTML as alternatives,
+/// in UTF-8 as quoted-printable. The same content gives the same bytes at each attempt.
 import Primitives
 
 struct MIMEMessage {

@@ -1,5 +1,5 @@
-/// The content of a message in the outbox. It is stored encrypted, and deleted after the message was
-/// sent: it has what people wrote, and links that let their owner in.
+/// The content of a message in the outbox. It is stored encrypted, and deleted after the message
+/// was sent: it has what people wrote, and links that let their owner in.
 import Directory
 import JSON
 public import Primitives

@@ -23,7 +23,7 @@ public struct MailConversation: Sendable, Equatable {
         """
         SELECT v.email, coalesce(v.name, ''), chirrup_mail_quiet(s.workspace_id),
           EXISTS (SELECT FROM mail_stops x WHERE x.workspace_id = s.workspace_id
-            AND x.address_hash = sha256(convert_to(lower(v.email), 'UTF8')))
+            AND x.address_hash = \(MailOutbox.hashSQL))
         FROM chat_sessions s
         LEFT JOIN visitors k ON k.workspace_id = s.workspace_id AND k.id = s.user_id
         LEFT JOIN visitors v

@@ -1,8 +1,8 @@
 /// Finds the answers that a visitor has not read, and writes the message with them.
 ///
 /// Found are the answers of operators, behind the visitor's last own message and the mark of what
-/// they have read, after which nothing was written for a while (the workspace's setting). The row of
-/// the outbox is the mark of what was sent: the same answers are not found twice.
+/// they have read, after which nothing was written for a while (the workspace's setting). The row
+/// of the outbox is the mark of what was sent: the same answers are not found twice.
 public import Directory
 import Postgres
 public import Primitives
@@ -33,7 +33,7 @@ public struct MailDigest: Sendable, Equatable {
 
   static var find: Query { Query(findSQL, [.int(windowDays), .int(foundMax)]) }
 
-  private static let findSQL: StaticString = """
+  private static let findSQL: SQL = """
     SELECT w.id, s.id, u.first_seq, u.last_seq, v.email, v.name, w.name, s.context ->> 'page'
     FROM (SELECT id, name, chirrup_mail_quiet(id) AS quiet FROM workspaces) AS w
     CROSS JOIN LATERAL (
@@ -65,7 +65,7 @@ public struct MailDigest: Sendable, Equatable {
         AND c.created_at > now() - $1::bigint * interval '1 day') AS u
     WHERE w.quiet IS NOT NULL AND u.at <= now() - w.quiet * interval '1 second'
       AND NOT EXISTS (SELECT FROM mail_stops x WHERE x.workspace_id = w.id
-        AND x.address_hash = sha256(convert_to(lower(v.email), 'UTF8')))
+        AND x.address_hash = \(MailOutbox.hashSQL))
     ORDER BY u.at LIMIT $2::bigint
     """
 

@@ -1,9 +1,9 @@
 /// The outbox (`mail_outbox`), shared by all nodes. A row is one message to one recipient; a node
 /// leases it for one attempt.
 ///
-/// A message is sent at least once: the row is settled right after the server's 250, and a node that
-/// dies in between has sent what another one sends again, with the same Message-ID and the same
-/// bytes. Before the server has answered the end of the data nobody can know more (RFC 1047).
+/// A message is sent at least once: the row is settled right after the server's 250, and a node
+/// that dies in between has sent what another one sends again, with the same Message-ID and the
+/// same bytes. Before the server has answered the end of the data nobody can know more (RFC 1047).
 public import Directory
 import OpenSSL
 public import Postgres
@@ -63,8 +63,11 @@ public enum MailOutbox {
     SHA256.digest(Array(address.lowercased().utf8))
   }
 
-  /// Adds a message; false if the workspace has `pendingMax`, or the address its share of an hour, or
-  /// a conversation's answers from the first one on are in the outbox already.
+  /// The same of a visitor's address, `v.email`, in SQL.
+  static let hashSQL: SQL = "sha256(convert_to(lower(v.email), 'UTF8'))"
+
+  /// Adds a message; false if the workspace has `pendingMax`, or the address its share of an hour,
+  /// or a conversation's answers from the first one on are in the outbox already.
   public static func add(
     _ content: MailContent, id: Identifier, kind: MailKind, workspace: Identifier,
     answers: (first: Int64, last: Int64)? = nil, sealedBy secrets: SecretBox

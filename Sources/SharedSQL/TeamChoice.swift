@@ -13,9 +13,9 @@ public enum TeamChoice {
     """
   }
 
-  /// Selects the team that speaks a language: `de` of a team is spoken with `de-AT`, but a team with
-  /// `de-AT` comes first. Of several, one with an available member does, then the first by name. No
-  /// row: none speaks it. A team without languages is not chosen by them.
+  /// Selects the team that speaks a language: `de` of a team is spoken with `de-AT`, but a team
+  /// with `de-AT` comes first. Of several, one with an available member does, then the first by
+  /// name. No row: none speaks it. A team without languages is not chosen by them.
   public static func team(speaking language: SQL, in workspace: SQL) -> SQL {
     """
     SELECT t.id FROM chat_teams t CROSS JOIN unnest(t.languages) AS l (tag)

@@ -118,7 +118,7 @@ class AttachmentsRun(WidgetRun):
 
     def stored(self, name: str) -> list[str]:
         """PostgreSQL is the witness: the states of the attachments with this name."""
-        return self.sql(f"SELECT state FROM attachments WHERE name = '{name}' ORDER BY created_at").split()
+        return self.sql(f"SELECT state FROM chat_attachments WHERE name = '{name}' ORDER BY created_at").split()
 
     def files_of(self, body: str) -> list[int]:
         """The numbers of files of the messages with this text."""

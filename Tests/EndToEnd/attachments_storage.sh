@@ -83,7 +83,7 @@ CHIRRUP_ATTACHMENTS_SCANNER=unix:$work/nobody doctor "no scanner" FAIL "the scan
 check "the gateway stops in good order" stop_gateway
 # What its row says is removed goes with the next start's upkeep.
 "$(postgres_bin)/psql" --no-psqlrc -qtA "$database" \
-  -c "UPDATE attachments SET removed_at = removed_at - interval '1 hour' WHERE state = 'removed'" >"$work/removed"
+  -c "UPDATE chat_attachments SET removed_at = removed_at - interval '1 hour' WHERE state = 'removed'" >"$work/removed"
 CHIRRUP_ATTACHMENTS_SCANNER= CHIRRUP_ATTACHMENTS_SCANNER_REQUIRED=false start_gateway
 check "removed files leave the bucket" clients removed
 CHIRRUP_ATTACHMENTS_SCANNER=

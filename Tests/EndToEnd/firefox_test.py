@@ -1,4 +1,4 @@
-"""The widget's main path (other_browsers.py) in Firefox. Started by firefox.sh.
+"""The widget's main path (other_browsers.py; X13, X14) in Firefox. Started by firefox.sh.
 
 Debian's Firefox speaks WebDriver BiDi (https://w3c.github.io/webdriver-bidi/) over a WebSocket, so neither playwright's
 own Firefox nor geckodriver is needed.

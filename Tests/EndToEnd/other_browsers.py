@@ -1,5 +1,5 @@
 """The widget's main path in browsers besides Chromium: a visitor opens it, talks to an operator, reloads; the page
-replaces its body and opens a dialog (X13, X14). Keys and presses are those of a person.
+replaces its body and opens a dialog. Keys and presses are those of a person.
 
 firefox_test.py and webkit_test.py drive the browsers.
 """

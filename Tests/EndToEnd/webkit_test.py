@@ -1,4 +1,4 @@
-"""The widget's main path (other_browsers.py) in WebKit, the engine of Safari. Started by webkit.sh.
+"""The widget's main path (other_browsers.py; X13, X14) in WebKit, the engine of Safari. Started by webkit.sh.
 
 Debian's WebKitGTK has a server for WebDriver (https://www.w3.org/TR/webdriver2/) and a small browser.
 """

@@ -26,6 +26,7 @@ import Tokens
   static let bodies: [String: String] = [
     "POST /api/v1/admin/live-chat/bulk":
       #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"],"actions":[{"type":"close"}]}"#,
+    "PUT /api/v1/widget/page": #"{"page":"https://www.example.com/x","title":"x"}"#,
     "POST /api/v1/admin/macros": #"{"name":"x","actions":[{"type":"close"}]}"#,
     "POST /api/v1/admin/macros/{id}/run": #"{"ids":["0199c5a2-7be1-7d40-9c55-3f0e8a61b204"]}"#,
     "POST /api/v1/admin/views": #"{"name":"x","filters":{}}"#,

@@ -460,6 +460,7 @@ struct VisitorWorld {
       Set(plain.json.keys) == [
         "workspace", "greeting", "accent", "locale", "theme", "position", "preview", "sound",
         "teaser", "hours", "operators_available", "prechat", "offline", "menu", "rating", "queue",
+        "attachments",
       ])
     #expect(plain["hours.is_open"] as? Bool == true)
     #expect(plain.json["menu"] is NSNull)

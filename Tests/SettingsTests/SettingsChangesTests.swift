@@ -1,5 +1,7 @@
 /// The comparison of a running gateway's settings with its configuration as read again.
+import ObjectStorage
 import Testing
+import VirusScan
 
 @testable import Settings
 
@@ -60,6 +62,22 @@ import Testing
     #expect(running.takeOver(new).applied.map(\.key) == [.databaseURL])
   }
 
+  private func change(_ values: inout AttachmentSettings) {
+    values.storage = .s3
+    values.folder = "/files"
+    values.s3.endpoint = S3Endpoint("https://s3.test")
+    values.s3.region = "eu"
+    values.s3.bucket = "files"
+    values.s3.accessKey = "a"
+    values.s3.secretKey = "k"
+    values.s3.isPathStyle = false
+    values.s3.authority = "/ca"
+    values.scanner = ClamAddress("tcp:127.0.0.1:3310")
+    values.scannerIsRequired = false
+    values.scannerSeconds = 1
+    values.cleansImages = false
+  }
+
   /// Settings that differ from the default in one key.
   private func changed(_ key: SettingKey) -> Settings {
     var values = Settings()
@@ -92,6 +110,15 @@ import Testing
     values.webhooks.ports = [1...2]
     values.webhooks.timeoutSeconds = 1
     values.webhooks.retryMilliseconds = 101
+    change(&values.attachments)
+    values.mail.smtpURL = "smtps://a.test"
+    values.mail.user = "chat"
+    values.mail.password = "k"
+    values.mail.from = "chat@a.test"
+    values.mail.startTLS = .off
+    values.mail.caFile = "/ca"
+    values.mail.timeoutSeconds = 1
+    values.mail.retryMilliseconds = 101
     values.maintenance.window = MaintenanceWindow(begin: 1, end: 2)
     values.maintenance.conversationDays = 1
     values.maintenance.auditDays = 1

@@ -1,6 +1,8 @@
 /// Settings: their sources, precedence, and error messages.
 import Foundation
+import ObjectStorage
 import Testing
+import VirusScan
 
 @testable import Settings
 
@@ -175,6 +177,13 @@ import Testing
       credentials_key: [0123456789abcdefghijklmnopqrstuv, ABCDEFGHabcdefghABCDEFGHabcdefgh]
       webhooks: {allow_private: true, ports: ["443", 8000-8999], timeout_seconds: 1,
         retry_milliseconds: 100}
+      attachments: {storage: s3, folder: /srv/uploads, scanner: "tcp:127.0.0.1:3310",
+        scanner_required: no, scanner_seconds: 5, clean_images: no,
+        s3: {endpoint: "https://s3.example.com", region: eu-central-1, bucket: files,
+          access_key: AKIA1, secret_key: s3cret, path_style: no, authority: /etc/s3.pem}}
+      mail: {smtp_url: "smtps://mail.example.com:465", user: chat, password: word,
+        from: chat@example.com, starttls: optional, ca_file: /etc/mail.pem, timeout_seconds: 9,
+        retry_milliseconds: 200}
       maintenance: {window: 22:30-04:00 Europe/Berlin, conversation_days: 365, audit_days: 730}
       compression: {enabled: no, context_takeover: true, window_bits: 9, memory_level: 8,
         level: 9, threshold_bytes: 0}
@@ -222,6 +231,27 @@ import Testing
     expected.webhooks.ports = [443...443, 8_000...8_999]
     expected.webhooks.timeoutSeconds = 1
     expected.webhooks.retryMilliseconds = 100
+    expected.attachments.storage = .s3
+    expected.attachments.folder = "/srv/uploads"
+    expected.attachments.s3.endpoint = S3Endpoint("https://s3.example.com")
+    expected.attachments.s3.region = "eu-central-1"
+    expected.attachments.s3.bucket = "files"
+    expected.attachments.s3.accessKey = "AKIA1"
+    expected.attachments.s3.secretKey = "s3cret"
+    expected.attachments.s3.isPathStyle = false
+    expected.attachments.s3.authority = "/etc/s3.pem"
+    expected.attachments.scanner = ClamAddress("tcp:127.0.0.1:3310")
+    expected.attachments.scannerIsRequired = false
+    expected.attachments.scannerSeconds = 5
+    expected.attachments.cleansImages = false
+    expected.mail.smtpURL = "smtps://mail.example.com:465"
+    expected.mail.user = "chat"
+    expected.mail.password = "word"
+    expected.mail.from = "chat@example.com"
+    expected.mail.startTLS = .optional
+    expected.mail.caFile = "/etc/mail.pem"
+    expected.mail.timeoutSeconds = 9
+    expected.mail.retryMilliseconds = 200
     expected.maintenance.window = MaintenanceWindow(begin: 1_350, end: 240, zone: "Europe/Berlin")
     expected.maintenance.conversationDays = 365
     expected.maintenance.auditDays = 730
@@ -324,6 +354,20 @@ import Testing
       "CHIRRUP_WEBHOOKS_PORTS": "443,8000-8999",
       "CHIRRUP_WEBHOOKS_TIMEOUT_SECONDS": "1",
       "CHIRRUP_WEBHOOKS_RETRY_MILLISECONDS": "100",
+      "CHIRRUP_ATTACHMENTS_STORAGE": "s3", "CHIRRUP_ATTACHMENTS_FOLDER": "/srv/uploads",
+      "CHIRRUP_ATTACHMENTS_S3_ENDPOINT": "https://s3.example.com",
+      "CHIRRUP_ATTACHMENTS_S3_REGION": "eu-central-1", "CHIRRUP_ATTACHMENTS_S3_BUCKET": "files",
+      "CHIRRUP_ATTACHMENTS_S3_ACCESS_KEY": "AKIA1",
+      "CHIRRUP_ATTACHMENTS_S3_SECRET_KEY": "s3cret",
+      "CHIRRUP_ATTACHMENTS_S3_PATH_STYLE": "no",
+      "CHIRRUP_ATTACHMENTS_S3_AUTHORITY": "/etc/s3.pem",
+      "CHIRRUP_ATTACHMENTS_SCANNER": "tcp:127.0.0.1:3310",
+      "CHIRRUP_ATTACHMENTS_SCANNER_REQUIRED": "no", "CHIRRUP_ATTACHMENTS_SCANNER_SECONDS": "5",
+      "CHIRRUP_ATTACHMENTS_CLEAN_IMAGES": "no",
+      "CHIRRUP_MAIL_SMTP_URL": "smtps://mail.example.com:465", "CHIRRUP_MAIL_USER": "chat",
+      "CHIRRUP_MAIL_PASSWORD": "word", "CHIRRUP_MAIL_FROM": "chat@example.com",
+      "CHIRRUP_MAIL_STARTTLS": "optional", "CHIRRUP_MAIL_CA_FILE": "/etc/mail.pem",
+      "CHIRRUP_MAIL_TIMEOUT_SECONDS": "9", "CHIRRUP_MAIL_RETRY_MILLISECONDS": "200",
       "CHIRRUP_MAINTENANCE_WINDOW": "22:30-04:00 Europe/Berlin",
       "CHIRRUP_MAINTENANCE_CONVERSATION_DAYS": "365",
       "CHIRRUP_MAINTENANCE_AUDIT_DAYS": "730",

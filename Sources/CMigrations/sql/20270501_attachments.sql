@@ -6,7 +6,7 @@
 -- There is no foreign key to conversations: a row must outlive its conversation until its bytes are removed. So nothing
 -- here locks tables of the chat.
 
-CREATE TABLE IF NOT EXISTS attachments (
+CREATE TABLE IF NOT EXISTS chat_attachments (
   workspace_id uuid NOT NULL,
   id uuid NOT NULL,
   session_id uuid NOT NULL,
@@ -30,31 +30,33 @@ CREATE TABLE IF NOT EXISTS attachments (
   CHECK ((state = 'removed') = (removed_at IS NOT NULL)),
   CHECK (state <> 'bound' OR message_id IS NOT NULL AND type IS NOT NULL)
 ) WITH (fillfactor = 80);
-CREATE INDEX IF NOT EXISTS attachments_of_session ON attachments (workspace_id, session_id);
-CREATE INDEX IF NOT EXISTS attachments_unsent ON attachments (workspace_id, uploader_id)
+CREATE INDEX IF NOT EXISTS chat_attachments_of_session ON chat_attachments (workspace_id, session_id);
+CREATE INDEX IF NOT EXISTS chat_attachments_unsent ON chat_attachments (workspace_id, uploader_id)
   WHERE state IN ('uploading', 'stored');
-CREATE INDEX IF NOT EXISTS attachments_expiring ON attachments ((coalesce(stored_at, created_at)))
+CREATE INDEX IF NOT EXISTS chat_attachments_expiring ON chat_attachments ((coalesce(stored_at, created_at)))
   WHERE state IN ('uploading', 'stored');
-CREATE INDEX IF NOT EXISTS attachments_unsettled ON attachments (bound_at) WHERE state = 'bound' AND NOT is_settled;
-CREATE INDEX IF NOT EXISTS attachments_removed ON attachments (removed_at) WHERE state = 'removed';
-COMMENT ON TABLE attachments IS 'Uploaded files. Their bytes are in the storage of the gateway, under workspace and id.';
-COMMENT ON COLUMN attachments.session_id IS 'The conversation. The row stays without it until its bytes are removed.';
-COMMENT ON COLUMN attachments.uploader_id IS 'The visitor, operator or API key.';
-COMMENT ON COLUMN attachments.state IS
+CREATE INDEX IF NOT EXISTS chat_attachments_unsettled ON chat_attachments (bound_at)
+  WHERE state = 'bound' AND NOT is_settled;
+CREATE INDEX IF NOT EXISTS chat_attachments_removed ON chat_attachments (removed_at)
+  WHERE state = 'removed';
+COMMENT ON TABLE chat_attachments IS 'Uploaded files. Their bytes are in the storage of the gateway, under workspace and id.';
+COMMENT ON COLUMN chat_attachments.session_id IS 'The conversation. The row stays without it until its bytes are removed.';
+COMMENT ON COLUMN chat_attachments.uploader_id IS 'The visitor, operator or API key.';
+COMMENT ON COLUMN chat_attachments.state IS
   'uploading: parts come; stored: the bytes are safe; bound: in a message; removed: its bytes go.';
-COMMENT ON COLUMN attachments.bytes IS 'Of the whole file. They count for the workspace from the upload''s begin.';
-COMMENT ON COLUMN attachments.type IS 'The media type as judged by the content; NULL until then.';
-COMMENT ON COLUMN attachments.alt IS 'The description of an image for people who do not see it.';
-COMMENT ON COLUMN attachments.is_settled IS 'Whether it was checked that the message was committed.';
+COMMENT ON COLUMN chat_attachments.bytes IS 'Of the whole file. They count for the workspace from the upload''s begin.';
+COMMENT ON COLUMN chat_attachments.type IS 'The media type as judged by the content; NULL until then.';
+COMMENT ON COLUMN chat_attachments.alt IS 'The description of an image for people who do not see it.';
+COMMENT ON COLUMN chat_attachments.is_settled IS 'Whether it was checked that the message was committed.';
 
-CREATE TABLE IF NOT EXISTS attachment_totals (
+CREATE TABLE IF NOT EXISTS chat_attachment_totals (
   workspace_id uuid PRIMARY KEY,
   bytes bigint NOT NULL DEFAULT 0,
   running bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE attachment_totals IS
+COMMENT ON TABLE chat_attachment_totals IS
   'What the attachments of a workspace use, counted by a trigger. Its row is locked before an upload begins.';
-COMMENT ON COLUMN attachment_totals.running IS 'Uploads that are not complete.';
+COMMENT ON COLUMN chat_attachment_totals.running IS 'Uploads that are not complete.';
 
 CREATE OR REPLACE FUNCTION chirrup_count_attachment() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $f$
@@ -71,7 +73,7 @@ BEGIN
     begun := begun + (NEW.state = 'uploading')::int;
   END IF;
   IF more <> 0 OR begun <> 0 THEN
-    INSERT INTO attachment_totals AS t (workspace_id, bytes, running)
+    INSERT INTO chat_attachment_totals AS t (workspace_id, bytes, running)
     VALUES (CASE TG_OP WHEN 'DELETE' THEN OLD.workspace_id ELSE NEW.workspace_id END, more, begun)
     ON CONFLICT (workspace_id) DO UPDATE SET bytes = t.bytes + excluded.bytes, running = t.running + excluded.running;
   END IF;
@@ -79,18 +81,18 @@ BEGIN
 END
 $f$;
 COMMENT ON FUNCTION chirrup_count_attachment() IS 'Counts bytes and running uploads of a workspace.';
-CREATE OR REPLACE TRIGGER attachments_counted AFTER INSERT OR DELETE OR UPDATE OF state, bytes ON attachments
+CREATE OR REPLACE TRIGGER chat_attachments_counted AFTER INSERT OR DELETE OR UPDATE OF state, bytes ON chat_attachments
   FOR EACH ROW EXECUTE FUNCTION chirrup_count_attachment();
 
 DO $$
 BEGIN
   IF to_regrole('chirrup_gateway') IS NULL OR to_regrole('chirrup_reader') IS NULL THEN RETURN; END IF;
-  PERFORM chirrup_secure('attachments', NULL, NULL, 'INSERT, UPDATE, DELETE');
-  PERFORM chirrup_secure('attachment_totals', NULL, NULL, 'INSERT, UPDATE, DELETE');
+  PERFORM chirrup_secure('chat_attachments', NULL, NULL, 'INSERT, UPDATE, DELETE');
+  PERFORM chirrup_secure('chat_attachment_totals', NULL, NULL, 'INSERT, UPDATE, DELETE');
 END
 $$;
 
 -- down
 
-DROP TABLE IF EXISTS attachments, attachment_totals;
+DROP TABLE IF EXISTS chat_attachments, chat_attachment_totals;
 DROP FUNCTION IF EXISTS chirrup_count_attachment();

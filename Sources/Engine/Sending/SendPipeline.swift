@@ -40,9 +40,8 @@ struct SendPipeline {
       return false
     }
     let kind = command.kind ?? .text
-    guard kind == .text || isOperator && kind != .event && kind != .file else {
-      let isOfGateway = kind == .event || kind == .file
-      connections.refuse(connection, command.ref, isOfGateway ? .rejected : .forbidden)
+    guard kind == .text || isOperator && !kind.isOfGateway else {
+      connections.refuse(connection, command.ref, kind.isOfGateway ? .rejected : .forbidden)
       return false
     }
     // The database decides whether the session is closed, since it knows the id: a message stored

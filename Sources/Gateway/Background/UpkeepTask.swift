@@ -29,7 +29,8 @@ enum UpkeepTask: String, CaseIterable, Sendable {
   /// Whether the task waits for the window. Closing does not, since visitors are promised a time.
   /// Analytics do not: the console shows them, and counts what is left before it does. Outside of
   /// the window they take one step in a round, which keeps up with operators; a backlog, as after
-  /// an import, is for the window. Attachments do not, since people are promised that they are gone.
+  /// an import, is for the window. Attachments do not, since people are promised that they are
+  /// gone.
   var keepsToWindow: Bool {
     switch self {
     case .resting, .analytics, .attachments: false

@@ -30,10 +30,8 @@ struct HTTPExchange {
   var output: [UInt8] = []
   /// A handler prepares the response; meanwhile nothing is read.
   var isBusy = false
-  /// The head of a response with a stream was queued, and its end was not.
-  private(set) var isStreaming = false
-  /// The body that is sent in pieces, while not all of them were queued.
-  private var pieces: Pieces?
+  /// What of the response's body is not queued yet.
+  private var rest = Rest()
   /// The connection is closed when the output is sent.
   var isClosing = false
   /// The output is complete, and the connection stays open until the deadline: see `ProxyProbe`.
@@ -173,9 +171,18 @@ struct HTTPExchange {
   /// The head of a response with a stream is queued. The end of the connection ends the body (RFC
   /// 9112 §6.3, rule 8), which clients and proxies of HTTP/1.0 understand too.
   mutating func beginStream() {
-    isStreaming = true
+    rest.isStreaming = true
     isKeptAlive = false
   }
+
+  private struct Rest {
+    /// The head of a response with a stream was queued, and its end was not.
+    var isStreaming = false
+    /// The body that is sent in pieces, while not all of them were queued.
+    var pieces: Pieces?
+  }
+
+  var isStreaming: Bool { rest.isStreaming }
 
   private struct Pieces {
     var hold: PieceHold
@@ -184,46 +191,46 @@ struct HTTPExchange {
     var isWanted = false
   }
 
-  var hasPieces: Bool { pieces != nil }
+  var hasPieces: Bool { rest.pieces != nil }
 
   /// The head of a response is queued, and its body comes in pieces.
   mutating func beginPieces(_ hold: PieceHold, _ byteCount: Int64, now: Instant) {
-    pieces = Pieces(hold: hold, remaining: byteCount)
+    rest.pieces = Pieces(hold: hold, remaining: byteCount)
     deadline = now.advanced(byMilliseconds: HTTPLimits.idleMilliseconds)
   }
 
   /// Asks for the next piece if there is room for it.
   mutating func wantPiece() {
-    guard pieces?.isWanted == false, output.count < HTTPLimits.pieceRoomBytes else { return }
-    pieces?.isWanted = true
-    pieces?.hold.reader.want()
+    guard rest.pieces?.isWanted == false, output.count < HTTPLimits.pieceRoomBytes else { return }
+    rest.pieces?.isWanted = true
+    rest.pieces?.hold.reader.want()
   }
 
   mutating func takePiece(_ bytes: [UInt8]) {
     output += bytes
-    pieces?.isWanted = false
-    pieces?.remaining -= Int64(bytes.count)
+    rest.pieces?.isWanted = false
+    rest.pieces?.remaining -= Int64(bytes.count)
   }
 
   /// If bytes are missing, only the end of the connection tells the client.
   mutating func endPieces(now: Instant) {
-    if pieces?.remaining != 0 { isKeptAlive = false }
-    pieces = nil
+    if rest.pieces?.remaining != 0 { isKeptAlive = false }
+    rest.pieces = nil
     finish(now: now)
   }
 
   /// Whether a client has read nothing of its pieces for too long.
-  func isSlow(_ now: Instant) -> Bool { pieces != nil && !output.isEmpty && now >= deadline }
+  func isSlow(_ now: Instant) -> Bool { rest.pieces != nil && !output.isEmpty && now >= deadline }
 
   mutating func endStream(now: Instant) {
-    isStreaming = false
+    rest.isStreaming = false
     finish(now: now)
   }
 
   /// `count` bytes of the output were sent. After the last one the time limit of the next request
   /// begins.
   mutating func sent(_ count: Int, now: Instant) {
-    if pieces != nil {
+    if rest.pieces != nil {
       deadline = now.advanced(byMilliseconds: HTTPLimits.idleMilliseconds)
     }
     guard count == output.count else {

@@ -28,28 +28,29 @@ extension API {
       .member(.agent, .conversationsWrite, AttachmentRoutes.show),
       .member(.agent, .conversationsWrite, AttachmentRoutes.cancel),
       .member(.agent, .conversationsRead, AttachmentRoutes.link))
+}
 
-  private static func uploads(
-    below base: String, _ begin: Route.Handler, _ part: Route.Handler, _ show: Route.Handler,
-    _ cancel: Route.Handler, _ link: Route.Handler
-  ) -> [Route] {
-    [
-      Route(
-        "POST", "\(base)/attachments", begin, "Begin or resume an upload",
-        body: .newAttachment, status: 201, response: .attachment, problems: [409]),
-      Route(
-        "PUT", "\(base)/attachments/{attachment}/parts/{offset:text}", part,
-        "Send a part of an upload", body: .binary, response: .attachment, problems: [400, 409],
-        bodyType: "application/octet-stream", texts: .offset, isPart: true),
-      Route(
-        "GET", "\(base)/attachments/{attachment}", show, "Get the state of an upload",
-        response: .attachment),
-      Route(
-        "DELETE", "\(base)/attachments/{attachment}", cancel,
-        "Cancel an upload that is in no message", status: 204, problems: [409]),
-      Route(
-        "POST", "\(base)/attachments/links", link, "Get links to attachments",
-        body: .attachmentIDs, response: .attachmentLinks),
-    ]
-  }
+/// The routes of uploads to a conversation, which are the same for visitors and operators.
+private func uploads(
+  below base: String, _ begin: Route.Handler, _ part: Route.Handler, _ show: Route.Handler,
+  _ cancel: Route.Handler, _ link: Route.Handler
+) -> [Route] {
+  [
+    Route(
+      "POST", "\(base)/attachments", begin, "Begin or resume an upload",
+      body: .newAttachment, status: 201, response: .attachment, problems: [409]),
+    Route(
+      "PUT", "\(base)/attachments/{attachment}/parts/{offset:text}", part,
+      "Send a part of an upload", body: .binary, response: .attachment, problems: [400, 409],
+      bodyType: "application/octet-stream", texts: .offset, isPart: true),
+    Route(
+      "GET", "\(base)/attachments/{attachment}", show, "Get the state of an upload",
+      response: .attachment),
+    Route(
+      "DELETE", "\(base)/attachments/{attachment}", cancel,
+      "Cancel an upload that is in no message", status: 204, problems: [409]),
+    Route(
+      "POST", "\(base)/attachments/links", link, "Get links to attachments",
+      body: .attachmentIDs, response: .attachmentLinks),
+  ]
 }

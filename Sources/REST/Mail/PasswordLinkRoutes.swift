@@ -1,5 +1,5 @@
-/// Links for passwords: for those who have forgotten theirs, and for invited members. The link leads
-/// to a page without scripts; its secret is in the path, which no log has.
+/// Links for passwords: for those who have forgotten theirs, and for invited members. The link
+/// leads to a page without scripts; its secret is in the path, which no log has.
 import Directory
 import Mail
 import OpenSSL
@@ -48,7 +48,8 @@ struct PasswordLinkRoutes: RouteGroup {
     if kind == .invitation {
       subject = "You are invited to \(account.workspaceName)"
       words =
-        "You can answer the visitors of \(account.workspaceName) in Chirrup. Set a password to begin."
+        "You can answer the visitors of \(account.workspaceName) in Chirrup. "
+          + "Set a password to begin."
       (button, end) = ("Set a password", "The link counts once, for 7 days.")
     } else {
       subject = "A new password"

@@ -1,5 +1,5 @@
-/// The link in a visitor's e-mail that ends it. A GET changes nothing: programs that look for harmful
-/// links follow it. Mail clients send the POST by themselves (RFC 8058 §3.2).
+/// The link in a visitor's e-mail that ends it. A GET changes nothing: programs that look for
+/// harmful links follow it. Mail clients send the POST by themselves (RFC 8058 §3.2).
 import Directory
 import Mail
 import Primitives

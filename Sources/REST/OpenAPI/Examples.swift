@@ -100,6 +100,7 @@ enum Examples {
     {"code":"signing.AQID","email":"mika@example.com","name":"Mika Sato",
      "password":"a sentence of my own","workspace":"Tidewater Cycles"}
     """#,
+    "PasswordReset": #"{"email":"mika@example.com"}"#,
     "VisitedPage": #"{"page":"https://www.example.com/brakes/hose","title":"Brake hose"}"#,
     "OfflineMessage": #"""
     {"workspace":"pk_5f1c9a","email":"ada@example.com","name":"Ada Lovelace",

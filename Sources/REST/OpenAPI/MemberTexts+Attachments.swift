@@ -4,14 +4,14 @@ extension MemberTexts {
   static let attachmentTable = #"""
     NewAttachment.id | An id of your own, under which the upload goes on. |
     NewAttachment.name | The name of the file. | receipt.pdf
-    NewAttachment.type | The media type as the client knows it; the content decides. | application/pdf
+    NewAttachment.type | The media type in the client; the content decides. | application/pdf
     NewAttachment.bytes | The length of the file. | 48213
     NewAttachment.alt | What an image shows, for people who do not see it. | A worn brake pad
     Attachment.name | The name of the file, without folders and marks. | receipt.pdf
     Attachment.type | The media type, judged by the content. | application/pdf
     Attachment.bytes | The length of the file. | 48213
     Attachment.received | The bytes that were received. | 48213
-    Attachment.state | Whether parts are missing, or the bytes are safe, or a message has it. | stored
+    Attachment.state | Whether parts are missing, it is stored, or a message has it. | stored
     Attachment.alt | What an image shows, for people who do not see it. | A worn brake pad
     part_bytes | The most bytes of a part. | 65536
     Attachment.width | The width of an image in pixels. | 1280

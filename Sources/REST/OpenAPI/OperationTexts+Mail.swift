@@ -1,3 +1,4 @@
+/// The operations of e-mail.
 extension OperationTexts {
   static let mail: [String: String] = [
     "get_admin_mail": "Without a mail server of the gateway nothing is sent.",
