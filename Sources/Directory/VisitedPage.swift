@@ -32,6 +32,11 @@ public enum VisitedPage {
     ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
   }
 
+  /// A time as the REST API writes it.
+  private static func time(_ value: SQL) -> SQL {
+    "to_char(\(value) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+  }
+
   private static let noteSQL: SQL = """
     WITH target AS MATERIALIZED (
       SELECT s.id, s.context, s.created_at FROM chat_sessions s
@@ -47,14 +52,14 @@ public enum VisitedPage {
           ORDER BY w.changed_at DESC LIMIT 1),
         CASE WHEN t.context ? 'page' THEN jsonb_build_array(jsonb_build_object(
           'page', t.context -> 'page', 'title', coalesce(t.context -> 'title', '""'),
-          'at', t.created_at)) END, '[]') AS trail
+          'at', \(time("t.created_at")))) END, '[]') AS trail
       FROM target t
     ), moved AS (
       SELECT k.id, k.first, CASE WHEN k.trail -> -1 ->> 'page' = $5::text
           THEN (k.trail - (-1)) || jsonb_build_array(
             (k.trail -> -1) || jsonb_build_object('title', $6::text))
           ELSE k.trail || jsonb_build_array(jsonb_build_object(
-            'page', $5::text, 'title', $6::text, 'at', $7::timestamptz)) END AS trail
+            'page', $5::text, 'title', $6::text, 'at', \(time("$7::timestamptz")))) END AS trail
       FROM known k
     )
     UPDATE chat_sessions s SET context = s.context || n.news

@@ -108,7 +108,8 @@ public struct Letter: Sendable, Equatable {
       return """
         <table role="presentation" width="100%"><tr><td class="said" dir="auto" style="\
         padding:14px 18px;background:#fff;border:1px solid #d5dede;border-radius:8px"><b>\
-        \(Letter.escaped(author))</b> <span class="small" style="\(Letter.small)">\(Letter.escaped(at))</span><br>\
+        \(Letter.escaped(author))</b> <span class="small" style="\(Letter.small)">\
+        \(Letter.escaped(at))</span><br>\
         \(Letter.escaped(text))</td></tr></table>
         """
     case .link(let words, let url): return anchor(words, url)

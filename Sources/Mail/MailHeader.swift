@@ -38,8 +38,8 @@ public struct MailAddress: Sendable, Equatable {
 }
 
 enum MailHeader {
-  /// RFC 2047 §2.
-  private static let encodedWordBytesMax = 75
+  /// RFC 2047 §2 allows 75; the first one stands on the line of the field's name.
+  private static let encodedWordBytesMax = 64
   /// RFC 5322 §2.1.1 recommends at most 78 characters a line.
   private static let lineBytes = 76
 

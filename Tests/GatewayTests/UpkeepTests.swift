@@ -284,7 +284,7 @@ import Testing
     let run = try #require(record(.retention, of: first)?.lastRun)
     #expect(run.rows == 2 && run.outcome == .done)
     try await wait("it is stored") {
-      try count(owner, "SELECT count(*) FROM upkeep_runs WHERE outcome = 'done'") == 4
+      try count(owner, "SELECT count(*) FROM upkeep_runs WHERE outcome = 'done'") == 5
     }
     let other = try await RunningGateway(database: url) { $0.maintenance.conversationDays = 365 }
     defer { other.stop() }
@@ -313,7 +313,7 @@ import Testing
     let gateway = try await RunningGateway(database: url) { $0.maintenance.conversationDays = 365 }
     defer { gateway.stop() }
     let tasks: StaticString = "SELECT count(*) FROM upkeep_runs WHERE ended_at IS NOT NULL"
-    try await wait("all runs are stored") { try count(owner, tasks) == 4 }
+    try await wait("all runs are stored") { try count(owner, tasks) == 5 }
     await gateway.reload { $0.maintenance.conversationDays = 0 }
     try await wait("its row is gone") {
       try count(owner, "SELECT count(*) FROM upkeep_runs WHERE task = 'retention'") == 0
@@ -327,7 +327,7 @@ import Testing
     // As after the restore of an older backup.
     try owner.execute(script: "DELETE FROM upkeep_runs")
     await gateway.reload { $0.maintenance.conversationDays = 366 }
-    try await wait("all are noted again") { try count(owner, tasks) == 4 }
+    try await wait("all are noted again") { try count(owner, tasks) == 5 }
   }
 
   /// Conversations that were deleted a year ago.

@@ -69,8 +69,9 @@ COMMENT ON TABLE password_links IS 'Links that were sent to members, with which 
 -- A missing or invalid setting counts as the default.
 CREATE OR REPLACE FUNCTION chirrup_mail_quiet(workspace uuid) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
-  given jsonb := (SELECT value::jsonb FROM system_settings WHERE workspace_id = workspace AND key = 'mail');
+  given jsonb;
 BEGIN
+  given := (SELECT value::jsonb FROM system_settings WHERE workspace_id = workspace AND key = 'mail');
   IF given IS NULL THEN RETURN 300; END IF;
   IF given ->> 'answers' = 'false' THEN RETURN NULL; END IF;
   RETURN coalesce((given ->> 'answers_after_seconds')::bigint, 300);

@@ -49,7 +49,7 @@ struct PasswordLinkRoutes: RouteGroup {
       subject = "You are invited to \(account.workspaceName)"
       words =
         "You can answer the visitors of \(account.workspaceName) in Chirrup. "
-          + "Set a password to begin."
+        + "Set a password to begin."
       (button, end) = ("Set a password", "The link counts once, for 7 days.")
     } else {
       subject = "A new password"
