@@ -7,7 +7,7 @@ import Synchronization
 final class S3Connections: Sendable {
   static let keptMax = 8
 
-  /// SAFETY: `@unchecked`, since a client belongs to the one thread that has taken it out of `idle`.
+  /// SAFETY: a client belongs to the one thread that has taken it out of `idle`.
   private final class Lease: @unchecked Sendable {
     var client = HTTPClient(connectionsMax: 1) { _ in true }
   }
