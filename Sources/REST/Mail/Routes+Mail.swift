@@ -38,7 +38,7 @@ extension API {
       status: 202, response: .nothing, problems: [403, 409, 429]),
     Route(
       "GET", "\(passwordLinkPath){token:text}", .open(PasswordLinkRoutes.show),
-      "Show the page for a new password", type: "text/html", problems: [429]),
+      "Show the page for a new password", type: "text/html", problems: [404, 429]),
     Route(
       "POST", "\(passwordLinkPath){token:text}", .open(PasswordLinkRoutes.set),
       "Set a password with a link, which then has ended", type: "text/html",

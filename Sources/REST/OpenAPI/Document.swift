@@ -25,7 +25,7 @@ extension API {
       "info": .object([
         "title": .string("Chirrup"), "version": .string("1"), "description": .string(introduction),
       ]),
-      "paths": .object(paths), "tags": .array(areas.map { .object(["name": .string($0.title)]) }),
+      "paths": .object(paths), "tags": .array(areaTitles.map { .object(["name": .string($0)]) }),
       "components": .object([
         "schemas": .object(
           Dictionary(
@@ -193,6 +193,10 @@ extension API {
     ("openapi.json", "This document"),
   ]
 
+  private static var areaTitles: [String] {
+    areas.reduce(into: []) { if !$0.contains($1.title) { $0.append($1.title) } }
+  }
+
   private static func area(_ route: Route) -> String {
     let path = route.path.dropFirst("/api/v1/".count)
     let area = areas.filter { path.hasPrefix($0.path) }.max { $0.path.count < $1.path.count }
@@ -281,10 +285,8 @@ extension API {
   }
 
   private static func example(of route: Route) -> JSONValue {
-    guard let response = route.response else {
-      return .string(OperationTexts.plainResponses[operationID(route)] ?? "")
-    }
-    return Examples.value(of: response.json)
+    if let text = OperationTexts.plainResponses[operationID(route)] { return .string(text) }
+    return route.response.map { Examples.value(of: $0.json) } ?? .string("")
   }
 
   private static func header(

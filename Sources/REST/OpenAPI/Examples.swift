@@ -234,7 +234,7 @@ enum Examples {
           + "then try again."), .tooMany("tags", 500),
       .alreadyExists, .bodyTooLarge, .unsupportedMediaType, .refusedValue,
       .idempotencyConflict, .rateLimited(afterSeconds: 12, limit: "key"), .unavailable,
-      .tookTooLong,
+      .tookTooLong, .rangeOutside,
     ] as [Problem], by: \.status
   ).mapValues { problems in problems.compactMap { JSONValue($0.response().body) } }
 }

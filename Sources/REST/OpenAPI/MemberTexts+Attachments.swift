@@ -2,6 +2,7 @@
 extension MemberTexts {
   /// See `table`.
   static let attachmentTable = #"""
+    VisitorExport.attachments | The files of the visitor's conversations. |
     NewAttachment.id | An id of your own, under which the upload goes on. |
     NewAttachment.name | The name of the file. | receipt.pdf
     NewAttachment.type | The media type in the client; the content decides. | application/pdf

@@ -287,7 +287,7 @@ enum MemberTexts {
     options | The choices of a field. | Bikes
     overflow_after_minutes | Wait until any operator may take it if no member is there. | 10
     overlap_hours | Hours for which the others are still accepted. | 24
-    page | The address without its query, or what a page needs. |
+    page | The address without its query, or what a page needs. | https://www.example.com/brakes
     page_at | When the page was opened. |
     pages | Pages of this visit. | 4
     passkeys | The passkeys. |

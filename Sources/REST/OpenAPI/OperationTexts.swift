@@ -438,11 +438,12 @@ enum OperationTexts {
   /// Examples of names in paths, by the segment before them.
   static let names: [String: String] = [
     "credentials": "line", "intents": "Opening hours", "reply-objects": "hours", "tags": "billing",
-    "parts": "65536",
+    "parts": "65536", "password-link": "q1W2e3", "unsubscribe": "q1W2e3",
   ]
 
   /// Examples of responses that are no JSON, by `operationId`.
   static let plainResponses: [String: String] = [
+    "get_attachments_id": "The bytes of the file.",
     "get_admin_live_chat_export": """
     {"type":"conversation","conversation":{"id":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204"}}
     {"type":"message","session":"0199c5a2-7be1-7d40-9c55-3f0e8a61b204","seq":1,"body":"Hello"}
@@ -481,6 +482,8 @@ enum OperationTexts {
     "macros": "The id of the macro.",
     "members": "The id of the member.",
     "passkeys": "The id of the passkey.",
+    "password-link": "The secret of the link.",
+    "unsubscribe": "The secret of the link.",
     "proactive-messages": "The id of the proactive message.",
     "reply-objects": "The name of the reply object.",
     "rich-menus": "The id of the menu.",

@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "attachments-th-8dd90bf04f.js.br"
 };
 static const unsigned char plain_18[] = {
-#embed "widget-files-048621ca50.js"
+#embed "widget-files-0cf2b26910.js"
 };
 static const unsigned char gzip_18[] = {
-#embed "widget-files-048621ca50.js.gz"
+#embed "widget-files-0cf2b26910.js.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "widget-files-048621ca50.js.br"
+#embed "widget-files-0cf2b26910.js.br"
 };
 static const unsigned char plain_19[] = {
 #embed "widget-forms-014111beca.js"
@@ -190,13 +190,13 @@ static const unsigned char brotli_20[] = {
 #embed "widget-live-b1280c7f6b.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "widget-app-ba24493065.js"
+#embed "widget-app-16d1aaca61.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "widget-app-ba24493065.js.gz"
+#embed "widget-app-16d1aaca61.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "widget-app-ba24493065.js.br"
+#embed "widget-app-16d1aaca61.js.br"
 };
 static const unsigned char plain_22[] = {
 #embed "widget-watch-13e1ef116e.js"
@@ -361,31 +361,31 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-3f243b0626.js"
+#embed "console-files-195535f361.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-3f243b0626.js.gz"
+#embed "console-files-195535f361.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-3f243b0626.js.br"
+#embed "console-files-195535f361.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-pages-1d18053cbf.js"
+#embed "console-pages-a34763cee0.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-pages-1d18053cbf.js.gz"
+#embed "console-pages-a34763cee0.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-pages-1d18053cbf.js.br"
+#embed "console-pages-a34763cee0.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-e00ba425f2.js"
+#embed "console-4fc50cd160.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-e00ba425f2.js.gz"
+#embed "console-4fc50cd160.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-e00ba425f2.js.br"
+#embed "console-4fc50cd160.js.br"
 };
 static const unsigned char plain_45[] = {
 #embed "console.html"
@@ -518,7 +518,7 @@ static const chirrup_asset assets[] = {
      "/assets/attachments-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/widget-files-048621ca50.js",
+    {"/assets/widget-files-0cf2b26910.js",
      "/assets/widget-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -530,7 +530,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-live.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/widget-app-ba24493065.js",
+    {"/assets/widget-app-16d1aaca61.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
@@ -614,15 +614,15 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-3f243b0626.js",
+    {"/assets/console-files-195535f361.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-pages-1d18053cbf.js",
+    {"/assets/console-pages-a34763cee0.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-e00ba425f2.js",
+    {"/assets/console-4fc50cd160.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},

@@ -106,9 +106,9 @@ export class VisitorPanel {
     this.#sign = sign;
     this.root.hidden = !row;
     if (!row) return this.root.replaceChildren();
-    if (detail?.id === row.id && detail.context?.page !== row.context?.page) {
-      this.#follow(detail, row);
-    }
+    // `opened_on`: the trail has begun
+    const isOf = (/** @type {ConversationRow} */ { context }) => context?.page + context?.opened_on;
+    if (detail?.id === row.id && isOf(detail) !== isOf(row)) this.#follow(detail, row);
     const held = this.root.contains(document.activeElement)
       && document.activeElement?.getAttribute('data-key');
     /** @type {Visitor} */

@@ -51,7 +51,7 @@ class Viewer {
       'dialog.viewer',
       { keydown: (event) => this.#key(event), close: () => { this.root.remove(); } },
       el(
-        'header',
+        'div.top',
         {},
         el('div', {}, this.#name, this.#about),
         this.#count,
@@ -61,7 +61,7 @@ class Viewer {
         button('x', say('close'), () => { this.root.close(); }),
       ),
       el('div.viewer-stage', {}, this.previous, this.frame, this.next),
-      el('footer', {}, this.#text, this.#strip),
+      el('div.below', {}, this.#text, this.#strip),
     );
   }
 
