@@ -192,7 +192,6 @@ class QueueRun(WidgetRun):
         widget = Widget(visitor, self.options.base_url).open()
         widget.say("Is anybody there?")
         widget.committed()
-        # A new connection: the first one may have begun before the settings were there.
         visitor.reload()
         expect(widget.own.last.locator(".bubble")).to_have_text("Is anybody there?")
         desk.page.goto(f"{self.options.base_url}/console#{self.session(visitor)}")

@@ -16,7 +16,7 @@ from widget_texts import EN
 
 SIZES = ((390, 844), (900, 900), (1180, 860), (1440, 900))
 #: A page that is long enough to be scrolled, with a router.
-SHOP = "<h1>A shop</h1><div style='height:4000px'>Bikes</div>"
+SHOP = "<main><h1>A shop</h1><div style='height:4000px'>Bikes</div></main>"
 GO = """([path, title]) => { history.pushState({}, '', path); document.title = title; }"""
 VISIT = "/api/v1/widget/visit"
 

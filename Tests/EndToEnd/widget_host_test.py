@@ -73,7 +73,7 @@ class HostRun(WidgetRun):
     def parts(self) -> tuple:
         return self.replaced, self.again, self.layers, self.modal, self.forced, self.printed, self.small
 
-    def host(self, body="<h1>A shop</h1>", script="", attributes="", **context) -> Widget:
+    def host(self, body="<main><h1>A shop</h1></main>", script="", attributes="", **context) -> Widget:
         """A page with the widget and this body; `script` runs before all others."""
         page = self.page(self.context(**context))
         if script:

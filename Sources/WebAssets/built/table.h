@@ -190,13 +190,13 @@ static const unsigned char brotli_20[] = {
 #embed "widget-live-b1280c7f6b.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "widget-app-16d1aaca61.js"
+#embed "widget-app-db8fcb8fc5.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "widget-app-16d1aaca61.js.gz"
+#embed "widget-app-db8fcb8fc5.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "widget-app-16d1aaca61.js.br"
+#embed "widget-app-db8fcb8fc5.js.br"
 };
 static const unsigned char plain_22[] = {
 #embed "widget-watch-13e1ef116e.js"
@@ -361,31 +361,31 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-195535f361.js"
+#embed "console-files-95d3aba164.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-195535f361.js.gz"
+#embed "console-files-95d3aba164.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-195535f361.js.br"
+#embed "console-files-95d3aba164.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-pages-a34763cee0.js"
+#embed "console-pages-3b7f8923a0.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-pages-a34763cee0.js.gz"
+#embed "console-pages-3b7f8923a0.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-pages-a34763cee0.js.br"
+#embed "console-pages-3b7f8923a0.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-4fc50cd160.js"
+#embed "console-9257d926d1.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-4fc50cd160.js.gz"
+#embed "console-9257d926d1.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-4fc50cd160.js.br"
+#embed "console-9257d926d1.js.br"
 };
 static const unsigned char plain_45[] = {
 #embed "console.html"
@@ -530,7 +530,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-live.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/widget-app-16d1aaca61.js",
+    {"/assets/widget-app-db8fcb8fc5.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
@@ -614,15 +614,15 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-195535f361.js",
+    {"/assets/console-files-95d3aba164.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-pages-a34763cee0.js",
+    {"/assets/console-pages-3b7f8923a0.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-4fc50cd160.js",
+    {"/assets/console-9257d926d1.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},

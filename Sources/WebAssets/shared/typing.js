@@ -12,7 +12,7 @@ export class Typing {
   /** @type {Map<string, {who: Person, preview: string, timer: number}>} */
   others = new Map();
   /** Whether operators may see the text before it is sent. */
-  preview = true;
+  shows = () => true;
   #send;
   #changed;
   #text = '';
@@ -62,7 +62,7 @@ export class Typing {
 
   #flush() {
     const text = this.#text;
-    const preview = this.preview && text ? cut(text) : undefined;
+    const preview = this.shows() && text ? cut(text) : undefined;
     this.#pause = 0;
     if (text === this.#sent) return;
     if (this.#send({ type: Command.typing, active: !!text, preview })) this.#sent = text;

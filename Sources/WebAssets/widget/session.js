@@ -92,7 +92,8 @@ export class Session {
         (type, entry) => this.#received(type, entry),
       );
     }
-    this.talk.typing.preview = this.#on.config().preview !== false;
+    // Nothing of the text before the settings are there.
+    this.talk.typing.shows = () => this.#on.config().preview === true;
     this.talk.open();
     this.#on.opened();
   }
