@@ -13,7 +13,8 @@ public enum VisitedPage {
   /// after the address.
   ///
   /// A trail begins with what is known: the visit of a site that watches its visitors, else the
-  /// page on which the conversation began.
+  /// page on which the conversation began. A beacon tells whose visit it is, some seconds after the
+  /// conversation has begun; a trail of one page then takes the visit.
   ///
   /// - Parameters:
   ///   - visitor: whose conversations these are.
@@ -45,11 +46,12 @@ public enum VisitedPage {
       ORDER BY s.id FOR UPDATE
     ), known AS (
       SELECT t.id, coalesce(t.context -> 'opened_on', t.context -> 'page', 'null') AS first,
-        coalesce(t.context -> 'trail', (
+        coalesce(CASE WHEN jsonb_array_length(t.context -> 'trail') > 1
+          THEN t.context -> 'trail' END, (
           SELECT w.visit -> 'trail' FROM watchers l
           JOIN watched_visitors w ON w.workspace_id = l.workspace_id AND w.watcher = l.watcher
           WHERE l.workspace_id = $1::uuid AND l.visitor_id = $4::uuid
-          ORDER BY w.changed_at DESC LIMIT 1),
+          ORDER BY w.changed_at DESC LIMIT 1), t.context -> 'trail',
         CASE WHEN t.context ? 'page' THEN jsonb_build_array(jsonb_build_object(
           'page', t.context -> 'page', 'title', coalesce(t.context -> 'title', '""'),
           'at', \(time("t.created_at")))) END, '[]') AS trail

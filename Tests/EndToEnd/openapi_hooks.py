@@ -56,6 +56,8 @@ def fit(case):
         query["to"] = query["from"]
     if "from" in query:
         query.pop("days", None)
+    if "signature" in query:
+        query.pop("thumbnail", None)  # the signature is that of the file
     for name in [name for name in ("after", "before", "around") if name in query][1:]:
         del query[name]
     body = case.body if isinstance(case.body, dict) else {}

@@ -174,7 +174,6 @@ beside "admin" ./admin.sh
 beside "widget" ./widget.sh
 beside "widget, hosts" ./widget_host.sh
 beside "widget, conversation" ./widget_talk.sh
-beside "attachments, browser" ./attachments_browser.sh
 beside "firefox" ./firefox.sh
 beside "webkit" ./webkit.sh
 beside "console" ./console.sh
@@ -201,6 +200,7 @@ beside "analytics" ./analytics.sh
 beside "browser" ./browser.sh
 join
 part "console everywhere" ./console_everywhere.sh
+part "attachments, browser" ./attachments_browser.sh
 part "noisy neighbours" ./neighbours.sh
 part "stalls" ./stalls.sh
 part "three gateways" ./cluster.sh

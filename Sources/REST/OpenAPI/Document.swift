@@ -258,9 +258,23 @@ extension API {
     // The id was sent before.
     if route.status == 201 { responses["200"] = success(route) }
     for status in route.errorStatuses {
-      responses["\(status)"] = .object(["$ref": .string("#/components/responses/\(status)")])
+      responses["\(status)"] =
+        route.type == "text/html" && route.problems.contains(status)
+        ? failureOfPage(status)
+        : .object(["$ref": .string("#/components/responses/\(status)")])
     }
     return responses
+  }
+
+  /// An error that a page for people tells, or a problem.
+  private static func failureOfPage(_ status: Int) -> JSONValue {
+    var response = failures["\(status)"]?.object ?? [:]
+    var content = response["content"]?.object ?? [:]
+    content["text/html"] = .object([
+      "schema": Schema.text.json, "example": .string("<!doctype html>"),
+    ])
+    response["content"] = .object(content)
+    return .object(response)
   }
 
   private static func success(_ route: Route) -> JSONValue {
