@@ -220,31 +220,6 @@ class VisitorsRun(WidgetRun):
         widget.page.wait_for_timeout(5_000)
         self.promise("a browser that objects sends no page", not any(it.endswith("/widget/page") for it in requests))
         widget.page.context.close()
-        self.watch_visitors(True)
-        widget, _ = self.host()
-        widget.page.evaluate(GO, ["/brakes", "Brakes"])
-        until = time.monotonic() + 30
-        while "/brakes" not in self.sql("SELECT coalesce(string_agg(visit::text, ''), '') FROM watched_visitors"):
-            if time.monotonic() > until:
-                self.promise("the visit is stored", False)
-            time.sleep(0.5)
-        widget.open()
-        widget.say("Which one fits?")
-        widget.committed()
-        desk = self.thread(self.session(widget.page))
-        # A beacon tells whose visit it is.
-        until = time.monotonic() + 60
-        while self.sql("SELECT count(*) FROM watchers WHERE visitor_id IS NOT NULL AND visitor_id = (SELECT user_id"
-                       f" FROM chat_sessions WHERE id = '{self.session(widget.page)}')") == "0":
-            if time.monotonic() > until:
-                self.promise("the visit is the visitor's", False)
-            time.sleep(0.5)
-        widget.page.evaluate(GO, ["/pads", "Pads"])
-        expect(desk.page.get_by_role("complementary", name="Visitor").locator(
-            "section", has_text="Pages, the newest first").locator("dd")).to_have_text(["Pads", "Brakes", "A shop"])
-        self.promise("on a site that watches its visitors the trail begins before the conversation")
-        widget.page.context.close()
-        desk.page.context.close()
 
     # MARK: the operator speaks first
 
