@@ -74,10 +74,12 @@ check "no example fails, as an owner or a visitor" fuzz owner "$owner" --phases 
 # Drafts need an endpoint that answers: assist.sh has some.
 # Links of e-mail are in messages, for which there must be a mail server: mail.sh has one.
 # The gateway has an owner, so nobody sets it up: setup.sh does.
-# The files below a conversation are those of an API key, and of their uploader only.
+# The files below a conversation are those of an API key, and of their uploader only. A download needs a link's query as
+# a whole: attachments.sh has some.
 others='(path not in ("/api/v1/openapi.json", "/api/v1/auth/setup", "/api/v1/auth/sessions/{id}", "/api/v1/auth/login/code")
   and not path.startswith("/api/v1/mail/") and "password-" not in path and "/mail" not in path
   and not path.startswith("/api/v1/admin/live-chat/conversations/{id}/attachments/{attachment}")
+  and path != "/api/v1/attachments/{id}"
   and "second-factor" not in path and "passkey" not in path
   and "auth/provider" not in path and "identity-provider" not in path
   and not (path.endswith("/assist") and method in ("post", "delete")) and not path.endswith("/assist/trial"))'

@@ -212,6 +212,7 @@ files = {
 }
 link = ask("POST", own + "/attachments/links", {"ids": files[own][:1]}, visits[3]["token"])["links"][0]["url"]
 linked = dict(part.split("=", 1) for part in link.split("?")[1].split("&"))
+linked["expires"] = int(linked["expires"])
 
 
 def of_files(pattern, base):

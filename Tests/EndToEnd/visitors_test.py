@@ -356,6 +356,11 @@ class VisitorsRun(WidgetRun):
         self.rule("First", "Nice to meet you.", path="/first", audience="new")
         self.rule("Again", "Welcome back.", path="/again", audience="returning")
         self.set(self.first, lambda it: not it["hours"]["is_open"], hours={"always": False, "days": []})
+        until = time.monotonic() + 120  # the operators of the parts before are there for a while
+        while self.first.request.get(self.config).json()["operators_available"]:
+            if time.monotonic() > until:
+                self.promise("no operator is there any more", False)
+            time.sleep(0.5)
         time.sleep(5)  # WatchedVisitors.placeSeconds
         shopper = self.context()
         silent = [self.teaser("/open"), self.teaser("/staffed"), self.teaser("/again", shopper)]
