@@ -361,31 +361,31 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-95d3aba164.js"
+#embed "console-files-7e99f1d363.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-95d3aba164.js.gz"
+#embed "console-files-7e99f1d363.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-95d3aba164.js.br"
+#embed "console-files-7e99f1d363.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-pages-3b7f8923a0.js"
+#embed "console-pages-b8e14579d9.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-pages-3b7f8923a0.js.gz"
+#embed "console-pages-b8e14579d9.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-pages-3b7f8923a0.js.br"
+#embed "console-pages-b8e14579d9.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-9257d926d1.js"
+#embed "console-a28a6c4c12.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-9257d926d1.js.gz"
+#embed "console-a28a6c4c12.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-9257d926d1.js.br"
+#embed "console-a28a6c4c12.js.br"
 };
 static const unsigned char plain_45[] = {
 #embed "console.html"
@@ -614,15 +614,15 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-95d3aba164.js",
+    {"/assets/console-files-7e99f1d363.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-pages-3b7f8923a0.js",
+    {"/assets/console-pages-b8e14579d9.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-9257d926d1.js",
+    {"/assets/console-a28a6c4c12.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},

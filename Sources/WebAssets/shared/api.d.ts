@@ -859,9 +859,12 @@ interface Rest {
   ): Promise<ListPage<'connections'> & { silent_gateways?: string[] }>;
   get(path: `connections/${string}`): Promise<{ connection: ConnectionRow }>;
   get(path: `connection-traces/${string}`, query: Query): Promise<TraceAnswer>;
+  get(path: 'mail'): Promise<{ configured: boolean, from: string | null }>;
+  get(path: `mail/messages?limit=${number}`): Promise<{ messages: MailMessage[] }>;
   get(path: `webhooks/${string}/deliveries`, query?: Query): Promise<{ deliveries: Delivery[] }>;
   get(path: '/api/v1/auth/push'): Promise<Push>;
   get(path: '/api/v1/auth/sessions'): Promise<{ sessions: LoginSession[] }>;
+  post(path: 'mail/test', body: object): Promise<{ recipient: string }>;
   post(path: '/api/v1/auth/sessions/end-others'): Promise<{ ended: number }>;
   post(path: '/api/v1/auth/password', body: { current: string; new: string }): Promise<unknown>;
   post(path: 'assist/trial'): Promise<AssistTrial>;

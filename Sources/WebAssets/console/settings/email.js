@@ -47,7 +47,9 @@ function messages(context) {
 
   /** @param {() => Promise<string>} work what it did */
   async function attempt(work) {
-    try { status.textContent = await work(); } catch (error) { status.textContent = sentence(error); }
+    try {
+      status.textContent = await work();
+    } catch (error) { status.textContent = sentence(error); }
   }
 
   const load = () => attempt(async () => {

@@ -107,7 +107,8 @@ export class VisitorPanel {
     this.root.hidden = !row;
     if (!row) return this.root.replaceChildren();
     // `opened_on`: the trail has begun
-    const isOf = (/** @type {ConversationRow} */ { context }) => context?.page + context?.opened_on;
+    /** @param {ConversationRow} row */
+    const isOf = ({ context }) => `${context?.page} ${context?.opened_on}`;
     if (detail?.id === row.id && isOf(detail) !== isOf(row)) this.#follow(detail, row);
     const held = this.root.contains(document.activeElement)
       && document.activeElement?.getAttribute('data-key');
