@@ -11,7 +11,7 @@ extension API {
       Route(
         "GET", "/api/v1/attachments/{id}", .open(AttachmentDownload.download),
         "Download an attachment", query: .attachmentLink, response: .binary,
-        type: "application/octet-stream", problems: [403, 404, 416]),
+        type: "*/*", problems: [403, 404, 416]),
       Route(
         "GET", "\(admin)/attachments/usage",
         .member(.agent, .settingsRead, AttachmentRoutes.showUsage),
