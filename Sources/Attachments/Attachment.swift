@@ -111,7 +111,7 @@ extension Attachment {
 
 // MARK: Statements
 
-/// Who uploads, and where.
+/// The uploader, and their conversation.
 public struct Uploader: Sendable {
   public var workspace: Identifier
   public var session: Identifier
@@ -331,7 +331,7 @@ extension Attachment {
   }
 }
 
-/// What the last step of an upload has found and stored.
+/// The result of the last step of an upload: the stored content.
 public struct StoredContent: Sendable, Equatable {
   public var type: String
   public var byteCount: Int64

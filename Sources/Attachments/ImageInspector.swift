@@ -15,10 +15,10 @@ public struct ImageInspector: AttachmentInspector {
     )
     var isTaken = false
     defer {
-      // What a failed attempt has written; the sweep finds what stays.
+      // A failed attempt may have written it; the sweep finds the rest.
       if !isTaken { for path in [image, thumbnail] { _ = try? BlockingFile.remove(path) } }
     }
-    // What a gateway left that was killed in this step.
+    // A gateway that was killed in this step may have left it.
     for path in [image, thumbnail] { _ = try? BlockingFile.remove(path) }
     let outcome: CleaningOutcome
     do throws(CleaningFault) {

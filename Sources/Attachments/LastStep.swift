@@ -94,7 +94,7 @@ struct LastStep {
   /// not moved them.
   private func removeOthers(_ upload: FinishedUpload) {
     for other in [upload.path, upload.thumbnailPath].compactMap({ $0 }) where other != path {
-      // What stays here the sweep removes.
+      // The sweep removes a file that stays.
       _ = try? BlockingFile.remove(other)
     }
   }

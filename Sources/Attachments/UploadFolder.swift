@@ -39,7 +39,7 @@ struct UploadFolder: Sendable {
     do throws(Errno) {
       try file.write(bytes, at: offset)
     } catch {
-      // What was written of the part is no whole part.
+      // The written bytes are no whole part.
       try file.setByteCount(received)
       throw error
     }

@@ -4,7 +4,7 @@
 import CImageCodecs
 
 @safe struct GIF: ~Copyable {
-  /// What giflib reads and writes through its callbacks.
+  /// The input and output of giflib's callbacks.
   private final class Files {
     let input: [UInt8]
     var position = 0

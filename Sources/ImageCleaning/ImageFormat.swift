@@ -1,4 +1,4 @@
-/// What the cleaning of images knows and refuses.
+/// The formats that the cleaning of images accepts, and its faults.
 
 /// The formats that browsers show and that are cleaned.
 public enum ImageFormat: String, CaseIterable, Sendable {

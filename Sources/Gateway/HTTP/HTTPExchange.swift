@@ -30,7 +30,7 @@ struct HTTPExchange {
   var output: [UInt8] = []
   /// A handler prepares the response; meanwhile nothing is read.
   var isBusy = false
-  /// What of the response's body is not queued yet.
+  /// The rest of the response's body, which is not queued yet.
   private var rest = Rest()
   /// The connection is closed when the output is sent.
   var isClosing = false
