@@ -60,7 +60,9 @@ enum Promises {
   static func fault(_ value: JSONValue, _ schema: JSONValue, _ place: String) -> String? {
     if let reference = schema["$ref"]?.string {
       let name = reference.split(separator: "/").last.map { String($0) } ?? ""
-      guard let component = API.components[name] else { return "\(place): no schema \(name)" }
+      guard let component = OpenAPIDocument.components[name] else {
+        return "\(place): no schema \(name)"
+      }
       return fault(value, component.definition, place)
     }
     if let choices = schema["anyOf"]?.array {

@@ -297,23 +297,23 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     }
     #expect(Set(ids).count == API.routes.count)
     let components = try #require(answer["components.schemas"] as? [String: Any])
-    #expect(Set(components.keys) == Set(API.components.keys))
+    #expect(Set(components.keys) == Set(OpenAPIDocument.components.keys))
     for reference in answer.body.split(separator: "#/components/schemas/").dropFirst() {
       let name = String(reference.prefix { $0 != "\"" })
-      #expect(API.components[name] != nil, "the schema \(name) is missing")
+      #expect(OpenAPIDocument.components[name] != nil, "the schema \(name) is missing")
     }
     // Of two schemas with one name the document would keep one.
     for route in API.routes {
       for schema in [route.body, route.response].compactMap({ $0 }) {
         guard let name = schema.name else { continue }
-        #expect(API.components[name]?.definition == schema.definition, "\(name)")
+        #expect(OpenAPIDocument.components[name]?.definition == schema.definition, "\(name)")
       }
     }
   }
 
   @Test("every operation has a description, and every description an operation")
   func descriptions() {
-    let ids = Set(API.routes.map { API.operationID($0) })
+    let ids = Set(API.routes.map { OpenAPIDocument.operationID($0) })
     #expect(Set(OperationTexts.descriptions.keys) == ids)
     for (id, text) in OperationTexts.descriptions {
       #expect(text.hasSuffix(".") && !text.contains("\n"), "\(id)")
@@ -353,7 +353,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     let answer = await world.send("GET", "/api/v1/openapi.json")
     let servers = try #require(answer.json["servers"] as? [[String: String]])
     #expect(servers.map { $0["url"] } == ["/"])
-    let named = API.document(servedFrom: "https://chat.example.com")
+    let named = OpenAPIDocument.text(servedFrom: "https://chat.example.com")
     #expect(
       String(decoding: named.prefix(80), as: UTF8.self).hasPrefix(
         #"{"servers":[{"description":"This gateway.","url":"https://chat.example.com"}],"#))

@@ -8,14 +8,15 @@ struct DocumentRoutes: RouteGroup {
   let api: API
 
   func show(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    .json(API.document(servedFrom: api.options.publicURL))
+    .json(OpenAPIDocument.text(servedFrom: api.options.publicURL))
   }
 }
 
-extension API {
-  static let document: [UInt8] = {
+enum OpenAPIDocument {
+  /// The document without its `servers`.
+  static let withoutServers: [UInt8] = {
     var paths: [String: JSONValue] = [:]
-    for route in routes {
+    for route in API.routes {
       var item = paths[route.path]?.object ?? [:]
       item[route.method.lowercased()] = operation(route)
       paths[route.path] = .object(item)
@@ -37,17 +38,17 @@ extension API {
 
   /// The document with its `servers`: the configured address of the gateway, or else the one from
   /// which the document was fetched (OpenAPI 3.1 §4.8.5: a relative URL).
-  static func document(servedFrom url: String?) -> [UInt8] {
+  static func text(servedFrom url: String?) -> [UInt8] {
     let server = JSONValue.object([
       "url": .string(url ?? "/"), "description": .string("This gateway."),
     ])
     var text: [UInt8] = []
-    text.reserveCapacity(document.count + APILimits.originBytes + 100)
+    text.reserveCapacity(withoutServers.count + APILimits.originBytes + 100)
     text.append("{\"servers\":[" as StaticString)
     server.append(to: &text)
     text.append("]," as StaticString)
     // The document is one object with members.
-    text.append(contentsOf: document[1...])
+    text.append(contentsOf: withoutServers[1...])
     return text
   }
 
@@ -100,7 +101,7 @@ extension API {
       "description": .string("An operator's token, or an API key (ck_…)."),
     ]),
     "console": .object([
-      "type": .string("apiKey"), "in": .string("cookie"), "name": .string(cookieName),
+      "type": .string("apiKey"), "in": .string("cookie"), "name": .string(API.cookieName),
       "description": .string(
         "The console's cookie. A write also requires the header Sec-Fetch-Site or Origin, with "
           + "which the browser shows that a page of the gateway sent it."),
@@ -122,7 +123,7 @@ extension API {
       for part in schema.parts { collect(part) }
     }
     collect(.problem)
-    for route in routes {
+    for route in API.routes {
       for schema in [route.body, route.response, route.texts] { if let schema { collect(schema) } }
       for parameter in route.query { collect(parameter.schema) }
     }
@@ -366,7 +367,7 @@ extension API {
   }()
 }
 
-extension API {
+extension OpenAPIDocument {
   /// The schema of error responses, and those that occur with this status.
   private static func problemContent(_ status: Int) -> [String: JSONValue] {
     var content = ["schema": Schema.problem.json]

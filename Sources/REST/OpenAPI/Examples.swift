@@ -160,7 +160,7 @@ enum Examples {
     of schema: JSONValue, member: String = "", in component: String = ""
   ) -> JSONValue {
     if let name = schema["$ref"]?.string?.split(separator: "/").last.map({ String($0) }) {
-      guard let named = API.components[name] else { return .null }
+      guard let named = OpenAPIDocument.components[name] else { return .null }
       return value(of: named.definition, member: member, in: name)
     }
     if let choices = schema["anyOf"]?.array, let first = choices.first {
