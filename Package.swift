@@ -133,11 +133,17 @@ let package = Package(
         "Automation", "Directory", "SharedSQL", "Chat", "Postgres", "Kernel", "JSON", "Primitives",
       ]),
     layer(
+      "Channels",
+      [
+        "Conversations", "Webhooks", "HTTPClient", "Directory", "SharedSQL", "Postgres", "OpenSSL",
+        "Kernel", "Chat", "JSON", "Primitives",
+      ]),
+    layer(
       "REST",
       [
-        "Conversations", "OpenID", "Assist", "Mail", "WebPush", "Webhooks", "Automation",
-        "Attachments", "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat", "Wire",
-        "JSON", "Primitives",
+        "Conversations", "OpenID", "Assist", "Mail", "Channels", "WebPush", "Webhooks",
+        "HTTPClient", "Automation", "Attachments", "Directory", "Tokens", "Postgres",
+        "OpenSSL", "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
     layer(
       "Settings",
@@ -150,8 +156,8 @@ let package = Package(
       [
         "Engine", "Wire", "Chat", "JSON", "Compression", "Primitives", "Kernel", "OpenSSL",
         "Postgres", "SharedSQL", "Journal",
-        "HTTPClient", "Mail", "WebPush", "Webhooks", "Directory", "Attachments", "Automation",
-        "Conversations", "REST", "Tokens", "Settings", "WebAssets",
+        "HTTPClient", "Mail", "Channels", "WebPush", "Webhooks", "Directory", "Attachments",
+        "Automation", "Conversations", "REST", "Tokens", "Settings", "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -243,6 +249,14 @@ let package = Package(
       [
         "DomainFixtures", "Conversations", "Directory", "Postgres", "OpenSSL", "Chat", "JSON",
         "Migrator", "Fixtures", "Primitives",
+      ]),
+    suite(
+      "ChannelsTests",
+      [
+        "Channels", "HTTPClient", "DomainFixtures", "Conversations", "Directory", "Kernel",
+        "Migrator",
+        "Postgres",
+        "Chat", "JSON", "Primitives",
       ]),
     suite("OpenIDTests", ["OpenID", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     suite("AssistTests", ["Assist", "Webhooks", "Chat", "Kernel", "JSON", "Primitives"]),

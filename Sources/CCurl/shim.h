@@ -177,6 +177,12 @@ static inline int64_t chirrup_curl_expiry(CURL *easy) {
   return -1;
 }
 
+/// On a new connection, which is not kept either: libcurl repeats requests on kept ones by itself.
+static inline void chirrup_curl_send_once(CURL *easy) {
+  curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+  curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
 static inline void chirrup_curl_limit(CURLM *multi, long connections, long kept) {
   curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, kept);

@@ -223,6 +223,10 @@ static const unsigned char mail[] = {
 #embed "sql/20270502_mail.sql"
 };
 
+static const unsigned char channels[] = {
+#embed "sql/20270503_channels.sql"
+};
+
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
 };
@@ -284,6 +288,7 @@ static const chirrup_migration table[] = {
   {"20270420_push_texts", push_texts, sizeof push_texts},
   {"20270501_attachments", attachments, sizeof attachments},
   {"20270502_mail", mail, sizeof mail},
+  {"20270503_channels", channels, sizeof channels},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

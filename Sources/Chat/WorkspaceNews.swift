@@ -18,6 +18,8 @@ public struct WorkspaceNews: Sendable, Equatable {
     case positionSubscribers(Bool)
     /// Another gateway reported a change of the queue.
     case queueMoved
+    /// A channel's webhook has stored events.
+    case received
     /// No event, but a regular check for missed ones.
     case sweep
   }

@@ -48,6 +48,8 @@ public struct Conversation: Sendable, Equatable {
   public var missed: [Targets] = []
   /// The position in the queue, 1 for the next; nil outside the queue and after position 1,000.
   public var queuePosition: Int64?
+  /// Where the visitor writes: `web`, or the name of a channel such as `line`.
+  public var channel = "web"
 }
 
 /// The conversation with this id, if the workspace has one.
@@ -88,7 +90,8 @@ private let conversationsSQL: SQL = """
     s.team_id,
     (SELECT g.name FROM chat_teams g WHERE g.workspace_id = $2::uuid AND g.id = s.team_id),
     \(Targets.nextDue("s", "target")), target.first_response_missed_at IS NOT NULL,
-    target.resolution_missed_at IS NOT NULL, author.operator_id, author.operator_name
+    target.resolution_missed_at IS NOT NULL, author.operator_id, author.operator_name,
+    s.channel
   FROM chat_sessions s
   LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
   LEFT JOIN chat_targets target
@@ -122,7 +125,7 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     rating: rows.int(row, 22), ratingComment: rows.text(row, 23), unread: rows.int(row, 24) ?? 0,
     dueAt: rows.time(row, 27),
     missed: zip(Targets.allCases, 28...).compactMap { rows.bool(row, $1) == true ? $0 : nil },
-    queuePosition: rows.int(row, 21))
+    queuePosition: rows.int(row, 21), channel: rows.text(row, 32) ?? "web")
 }
 
 /// Appends a conversation as a JSON object.
@@ -176,6 +179,7 @@ public func appendConversationJSON(
       json.appendMember("missed", texts: conversation.missed.map(\.rawValue))
       json.appendMember("claimed_at", conversation.claimedAt)
       json.appendMember("closed_at", conversation.closedAt)
+      json.appendMember("channel", conversation.channel)
       json.appendMember("context", json: conversation.context)
       if let trail { json.appendMember("trail", json: trail) }
       json.appendMember("tags", texts: conversation.tags)

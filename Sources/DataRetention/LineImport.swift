@@ -246,6 +246,17 @@ extension LineImport {
           (array_agg(role ORDER BY seq DESC))[1] AS role
         FROM fresh GROUP BY session) AS f
       WHERE s.id = f.session AND s.workspace_id = $1
+    ), kept AS (
+      -- The conversation goes on with the person's next message. What was imported is not sent.
+      INSERT INTO channel_conversations AS c (workspace_id, session_id, channel, address,
+        is_imported, is_watched, noted_seq, done_seq)
+      SELECT $1, s.id, 'line', s.external_id, true, false, f.last, f.last
+      FROM (SELECT session, max(seq) AS last FROM fresh GROUP BY session) AS f
+      JOIN session s ON s.id = f.session
+      WHERE length(s.external_id) <= 128
+      ON CONFLICT (workspace_id, session_id) DO UPDATE
+        SET noted_seq = greatest(c.noted_seq, excluded.noted_seq),
+          done_seq = greatest(c.done_seq, excluded.done_seq)
     )
     INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload, user_id,
       operator_name, content_hash, created_at)

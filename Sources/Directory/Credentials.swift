@@ -3,9 +3,8 @@ public import Primitives
 
 /// Encrypted secrets of other services (`credentials`), by service and name. Never returned.
 ///
-/// Nothing reads them yet. The first consumer will be a LINE channel: service `line`, names
-/// `channel_access_token` and `channel_secret`, opened by `SecretBox` with `place`; it will also
-/// write `RichMenus.syncStatuses`.
+/// Channels read those of their name (target `Channels`): service `line`, names
+/// `channel_access_token` and `channel_secret`, opened by `SecretBox` with `place`.
 public enum Credentials {
   /// The most credentials of one workspace.
   public static let countMax: Int64 = 200

@@ -134,6 +134,14 @@ public enum VisitorData {
     ), follows AS (
       DELETE FROM friend_events
       WHERE workspace_id = $1::uuid AND visitor_id IN (SELECT id FROM person)
+    ), received AS (
+      DELETE FROM channel_events e USING channel_people p
+      WHERE e.workspace_id = $1::uuid AND p.workspace_id = $1::uuid AND e.channel = p.channel
+        AND e.address = p.address AND p.visitor_id IN (SELECT id FROM person)
+    ), talks AS (
+      DELETE FROM channel_conversations WHERE workspace_id = $1::uuid AND session_id IN (
+        SELECT id FROM chat_sessions
+        WHERE workspace_id = $1::uuid AND user_id IN (SELECT id FROM person))
     ), ratings AS (
       UPDATE csat_responses SET comment = NULL, visitor_id = NULL
       WHERE workspace_id = $1::uuid AND visitor_id IN (SELECT id FROM person)
@@ -209,6 +217,11 @@ public enum VisitorData {
           'at', f.created_at) ORDER BY f.created_at)
         FROM friend_events f WHERE f.workspace_id = $1::uuid
           AND f.visitor_id IN (SELECT id FROM person)), '[]'),
+      'channels', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('channel', p.channel, 'address', p.address,
+          'left_at', p.left_at) ORDER BY p.channel, p.address)
+        FROM channel_people p WHERE p.workspace_id = $1::uuid
+          AND p.visitor_id IN (SELECT id FROM person)), '[]'),
       'ratings', coalesce((
         SELECT jsonb_agg(jsonb_build_object('session', r.session_id, 'rating', r.rating,
           'comment', r.comment, 'at', r.created_at) ORDER BY r.created_at)

@@ -1,3 +1,4 @@
+import Channels
 public import Directory
 public import Kernel
 public import Logging
@@ -103,6 +104,8 @@ public enum Gateway {
     let pusher = try Thread.spawn(name: "push") { push.run() }
     let mail = context.mail
     let mailer = try Thread.spawn(name: "mail") { mail.run() }
+    let channels = context.channels
+    let sender = try Thread.spawn(name: "channels") { channels.run() }
     context.logger.info(
       "listening",
       metadata: [
@@ -125,9 +128,11 @@ public enum Gateway {
     deliveries.stop()
     push.stop()
     mail.stop()
+    channels.stop()
     end(deliverer, by: deadline) { deliveries.hasEnded }
     end(pusher, by: deadline) { push.hasEnded }
     end(mailer, by: deadline) { mail.hasEnded }
+    end(sender, by: deadline) { channels.hasEnded }
     watchdog.stop()
     watching.join()
     context.logger.info("stopped")
@@ -177,9 +182,9 @@ public enum Gateway {
 
   private static let farewellMilliseconds: Int64 = 1_000
 
-  /// Waits for the worker of webhooks, push messages or e-mail, which stops since the drain began.
-  /// While PostgreSQL does not answer it cannot end: its thread is then abandoned, and its leases
-  /// expire.
+  /// Waits for the worker of webhooks, push messages, e-mail or channels, which stops since the
+  /// drain began. While PostgreSQL does not answer it cannot end: its thread is then abandoned, and
+  /// its leases expire.
   private static func end(
     _ worker: consuming Thread, by deadline: Instant, _ hasEnded: () -> Bool
   ) {
@@ -196,14 +201,14 @@ public enum Gateway {
   /// the sockets of `admin_listen`; and each loop's epoll, mailbox, listeners and connections to
   /// PostgreSQL.
   public static func ownDescriptors(_ settings: Settings) -> Int {
-    150 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
+    190 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
       + (settings.adminListen.isEmpty ? 0 : Admission.adminSocketsMax)
   }
 
   /// Connections to PostgreSQL: a writer and a reader of each loop, `ExpensiveReaders`, one of the
-  /// webhooks, one of push messages and one of e-mail.
+  /// webhooks, one of push messages, one of channels and one of e-mail.
   public static func databaseConnections(_ settings: Settings) -> Int {
-    2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 2
+    2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 3
       + (settings.mail.smtpURL == nil ? 0 : 1)
       + (settings.maintenance.auditDays > 0 ? 1 : 0)
   }
@@ -329,6 +334,7 @@ public enum Gateway {
           context.deliveries.stop()
           context.push.stop()
           context.mail.stop()
+          context.channels.stop()
           let milliseconds = Int64(settings.running.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))

@@ -1,4 +1,5 @@
 import Attachments
+import Channels
 import Conversations
 import Directory
 import HTTPClient
@@ -39,6 +40,7 @@ final class GatewayContext: Sendable {
   let deliveries: DeliveryWorker
   let push: PushWorker
   let mail: MailWorker
+  let channels: ChannelWorker
   let readers: ExpensiveReaders
   let attachments: AttachmentFiles
   let reloads: ReloadRequests
@@ -76,6 +78,7 @@ final class GatewayContext: Sendable {
     let secrets = SecretBox(
       configured: settings.credentialsKeys, signingKey: options.signingSecret)
     apiOptions.secrets = secrets
+    apiOptions.platforms = GatewayContext.platforms(settings)
     apiOptions.webhookGuard = AddressGuard(
       allowsPrivate: settings.webhooks.allowsPrivate, ports: settings.webhooks.ports)
     deliveries = try GatewayContext.deliveries(options, secrets, apiOptions.webhookGuard)
@@ -83,19 +86,14 @@ final class GatewayContext: Sendable {
     let mailOptions = GatewayContext.mail(options, secrets)
     mail = try MailWorker(mailOptions)
     apiOptions.mailFrom = mailOptions.server == nil ? nil : mailOptions.from
+    channels = try GatewayContext.channels(options, secrets, services)
     peers = Peers(options, keys: secrets.keyIDs)
     connections = PeerConnections(local: services, peers: peers)
     apiOptions.connections = connections
     apiOptions.reloader = reloads
     attachments = AttachmentFiles(settings) { logger.warning("\($0)") }
     apiOptions.attachments = attachments
-    apiOptions.report = { logger.error("\($0)") }
-    apiOptions.onSecurityEvent = { event in
-      logger.log(
-        level: event.isRefusal ? .warning : .notice, "\(event.name)",
-        metadata: Dictionary(
-          event.fields.map { ($0.name, .string($0.value)) }, uniquingKeysWith: { old, _ in old }))
-    }
+    GatewayContext.report(to: logger, &apiOptions)
     API.prepare()
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
     let botJob = BotJob(
@@ -106,8 +104,11 @@ final class GatewayContext: Sendable {
       services: services, settings: api.cachedSettings, mailboxes: mailboxes,
       log: apiOptions.report)
     let targetJob = TargetJob(services: services, log: apiOptions.report)
-    let (watchJob, answerJob) = (WatchJob(api.watched, peers), AnswerJob(api))
-    jobs = BackgroundJobs([botJob, queueJob, watchJob, targetJob, answerJob], executors: executors)
+    jobs = BackgroundJobs(
+      [
+        botJob, queueJob, WatchJob(api.watched, peers), targetJob, AnswerJob(api),
+        ChannelJob(services, log: apiOptions.report),
+      ], executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
       mailboxes: mailboxes, peers: peers, logger: logger)
@@ -117,6 +118,16 @@ final class GatewayContext: Sendable {
     (admission, metrics) = (Admission(settings), MetricsRegistry(loopCount: loopCount))
     (service, version) = (options.service, options.version)
     self.logger = logger
+  }
+
+  private static func report(to logger: Logger, _ options: inout APIOptions) {
+    options.report = { logger.error("\($0)") }
+    options.onSecurityEvent = { event in
+      logger.log(
+        level: event.isRefusal ? .warning : .notice, "\(event.name)",
+        metadata: Dictionary(
+          event.fields.map { ($0.name, .string($0.value)) }, uniquingKeysWith: { old, _ in old }))
+    }
   }
 
   private static func deliveries(
@@ -164,6 +175,22 @@ final class GatewayContext: Sendable {
       report: { logger.warning("\($0)") })
   }
 
+  private static func channels(
+    _ options: GatewayOptions, _ secrets: SecretBox, _ services: LoopServices
+  ) throws(Errno) -> ChannelWorker {
+    let (settings, logger) = (options.settings, options.logger)
+    return try ChannelWorker(
+      ChannelOptions(
+        databaseURL: options.databaseURL, secrets: secrets, platforms: platforms(settings),
+        timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
+        onChange: { session, workspace in services.changed(session: session, of: workspace) },
+        report: { logger.warning("\($0)") }))
+  }
+
+  private static func platforms(_ settings: Settings) -> [String: String] {
+    ["line": settings.channels.lineAPIURL]
+  }
+
   private static func use(_ settings: Settings, in options: inout APIOptions) {
     options.publicURL = settings.publicURL
     options.allowedOrigins = settings.allowedOrigins
@@ -185,5 +212,6 @@ final class GatewayContext: Sendable {
       databaseURL: databaseURL, timeoutMilliseconds: milliseconds, schedule: schedule)
     push.use(databaseURL: databaseURL, timeoutMilliseconds: milliseconds, schedule: schedule)
     mail.use(databaseURL: databaseURL)
+    channels.use(databaseURL: databaseURL, timeoutMilliseconds: milliseconds)
   }
 }

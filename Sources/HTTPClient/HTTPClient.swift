@@ -24,6 +24,9 @@ public struct HTTPRequest: Sendable {
   public var milliseconds: Int
   /// The most bytes of the response's body to return; a longer one fails. Nil: it is discarded.
   public var responseBytesMax: Int?
+  /// Whether it needs a new connection. libcurl sends a request once more by itself if a kept
+  /// connection ends without an answer; the server may have taken it both times.
+  public var isSentOnce = false
   /// Receives the status and the next bytes of the response's body as they come, on the client's
   /// thread, and returns whether to read on. Nil: the body is collected for the outcome.
   public var receive: (@Sendable (_ status: Int, _ bytes: [UInt8]) -> Bool)?

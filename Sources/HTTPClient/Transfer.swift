@@ -45,6 +45,8 @@ import Kernel
     let isTaken = unsafe chirrup_curl_request(
       raw, request.url, request.method?.rawValue, request.body == nil ? 0 : 1,
       UnsafePointer(body.baseAddress), body.count, headers, request.milliseconds)
+    // SAFETY: the handle is alive.
+    if request.isSentOnce { unsafe chirrup_curl_send_once(raw) }
     // SAFETY: see the type's comment.
     let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
     let areSet = unsafe chirrup_curl_callbacks(raw, owner, openSocket, writeAnswer)

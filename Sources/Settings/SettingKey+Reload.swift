@@ -44,6 +44,8 @@ extension SettingKey {
     case .mailSMTPURL, .mailUser, .mailPassword, .mailFrom, .mailSTARTTLS, .mailCAFile,
       .mailTimeoutSeconds, .mailRetryMilliseconds:
       false
+    // Requests under way go to the address of the start.
+    case .channelsLineAPIURL: false
     // The guard of deliveries under way, and the state of open connections.
     case .webhooksAllowPrivate, .webhooksPorts, .compressionEnabled, .compressionContextTakeover,
       .compressionWindowBits, .compressionMemoryLevel, .compressionLevel,

@@ -79,6 +79,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case mailCAFile = "mail.ca_file"
   case mailTimeoutSeconds = "mail.timeout_seconds"
   case mailRetryMilliseconds = "mail.retry_milliseconds"
+  case channelsLineAPIURL = "channels.line_api_url"
   case maintenanceWindow = "maintenance.window"
   case maintenanceConversationDays = "maintenance.conversation_days"
   case maintenanceAuditDays = "maintenance.audit_days"
@@ -161,6 +162,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .tlsKeys:
       "one path of a PEM file for each certificate, in the same order, or none if each key is in "
         + "its certificate's file"
+    case .channelsLineAPIURL: "a URL such as https://api.line.me, without query and fragment"
     case .publicURL: "a URL such as https://chat.example.com, without query and fragment"
     case .databaseURL, .databaseDirectURL, .migrationsURL:
       "postgresql://user:password@host:5432/name or host=… dbname=…"

@@ -82,6 +82,7 @@ extension SettingKey {
     case .mailCAFile: SettingProperty(\.mail.caFile)
     case .mailTimeoutSeconds: SettingProperty(\.mail.timeoutSeconds)
     case .mailRetryMilliseconds: SettingProperty(\.mail.retryMilliseconds)
+    case .channelsLineAPIURL: SettingProperty(\.channels.lineAPIURL)
     case .maintenanceWindow: SettingProperty(\.maintenance.window)
     case .maintenanceConversationDays: SettingProperty(\.maintenance.conversationDays)
     case .maintenanceAuditDays: SettingProperty(\.maintenance.auditDays)

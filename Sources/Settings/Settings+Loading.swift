@@ -70,6 +70,7 @@ extension Settings {
     check.number(.webhooksRetryMilliseconds, into: &webhooks.retryMilliseconds)
     attachments.read(&check)
     mail.read(&check, publicURL)
+    check.value(.channelsLineAPIURL, into: &channels.lineAPIURL) { parsePublicURL($0) }
     maintenance.read(&check)
     check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
     check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }

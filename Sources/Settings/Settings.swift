@@ -49,6 +49,7 @@ public struct Settings: Sendable, Equatable {
   public var webhooks = WebhookSettings()
   public var attachments = AttachmentSettings()
   public var mail = MailSettings()
+  public var channels = ChannelSettings()
   public var maintenance = MaintenanceSettings()
   public var compression = CompressionSettings()
   /// Origins that may open a connection, for a workspace without a list of its own. `*` is any.

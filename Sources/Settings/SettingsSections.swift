@@ -129,6 +129,14 @@ public struct MailSettings: Sendable, Equatable {
   public init() {}
 }
 
+/// Channels of other platforms.
+public struct ChannelSettings: Sendable, Equatable {
+  /// The URL of LINE's Messaging API.
+  public var lineAPIURL = "https://api.line.me"
+
+  public init() {}
+}
+
 public enum StartTLS: String, Sendable, CaseIterable {
   case required, optional, off
 }

@@ -4,6 +4,9 @@ openapi_seeds.py URL LOG OWNER FILE, with the gateway's log and an owner's token
 Writes into FILE what the hooks need: credentials, and of each operation the values of its parameters and a body.
 """
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import re
@@ -186,6 +189,23 @@ for name in "kept", "deleted":
     except urllib.error.HTTPError as error:
         if error.code != 409:
             raise
+# A conversation on LINE, for whose platform nobody answers here.
+for name, secret in (("channel_secret", "seed"), ("channel_access_token", "seed")):
+    ask("PUT", f"{admin}/credentials/line", {"name": name, "secret": secret}, owner)
+event = {"type": "message", "message": {"type": "text", "id": str(time.time_ns()), "text": "Hello"}, "timestamp": 1,
+         "source": {"type": "user", "userId": "U5eed"}, "webhookEventId": str(time.time_ns())}
+text = json.dumps({"events": [event]}).encode()
+line_hook = f"/api/v1/channels/line/{workspace}/webhook"
+signature = base64.b64encode(hmac.new(b"seed", text, hashlib.sha256).digest()).decode()
+with urllib.request.urlopen(urllib.request.Request(
+        url + line_hook, text, {"Content-Type": "application/json", "X-Line-Signature": signature}), timeout=30):
+    pass
+for _ in range(100):
+    on_line = [it["id"] for it in ask("GET", f"{talk}?status=open&limit=100", None, owner)["conversations"]
+               if it["channel"] == "line"]
+    if on_line:
+        break
+    time.sleep(0.1)
 
 
 def uploads(base, token, text="seed of a file"):
@@ -279,6 +299,8 @@ examples = {
     f"DELETE {admin}/tags/{{name}}": of(name="deleted"),
     f"PUT {admin}/credentials/{{provider}}": of(provider="kept", body=credential),
     f"DELETE {admin}/credentials/{{provider}}": of(provider="deleted"),
+    f"POST {admin}/channels/{{channel}}/test": of(channel="line", body={}),
+    f"GET {talk}/{{id}}/deliveries": of(id=on_line[0]),
     f"POST {admin}/api-keys": of(body={"name": "another", "scopes": ["audit:read"]}),
     f"DELETE {admin}/api-keys/{{id}}": of(id=keys[1]["api_key"]["id"]),
     f"GET {admin}/connections/{{id}}": of(id=held),

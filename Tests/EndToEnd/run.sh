@@ -195,6 +195,7 @@ beside "visitors, list" ./visitor_list.sh
 beside "merge" ./merge.sh
 beside "push" ./push.sh
 beside "mail" ./mail.sh
+beside "LINE" ./line.sh
 beside "saved views" ./views.sh
 beside "analytics" ./analytics.sh
 beside "browser" ./browser.sh

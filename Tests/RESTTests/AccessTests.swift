@@ -18,7 +18,7 @@ import Tokens
   static let open: Set<String> = [
     "GET /api/v1/widget/config", "POST /api/v1/widget/token", "POST /api/v1/widget/offline",
     "POST /api/v1/auth/login", "POST /api/v1/auth/login/code", "POST /api/v1/auth/token",
-    "POST /api/v1/auth/setup",
+    "POST /api/v1/auth/setup", "POST /api/v1/channels/{channel}/{key}/webhook",
     "POST /api/v1/auth/login/passkey", "POST /api/v1/auth/login/passkey/options",
     "GET /api/v1/auth/provider", "POST /api/v1/auth/provider/begin",
     "POST /api/v1/auth/provider/finish", "POST /api/v1/auth/logout",

@@ -168,7 +168,7 @@ import Testing
       Set(row.keys) == [
         "id", "title", "status", "visitor", "assignee", "last_seq", "last_message", "read_seq",
         "unread", "visitor_read_seq", "created_at", "updated_at", "waiting_since", "claimed_at",
-        "closed_at",
+        "closed_at", "channel",
         "context", "tags", "queue_position", "due_at", "missed", "rating", "rating_comment", "team",
       ])
     #expect(row["id"] as? String == session.description)

@@ -261,6 +261,7 @@ import Tokens
         "connections": "\(passkey)", "connection-traces": "\(passkey)",
         "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",
         "intents": "kept", "passkeys": "\(passkey)", "attachments": file, "parts": "0",
+        "channels": "line",
       ],
       secrets: [
         mark, "\(session)", visitor, member, team, key, identity, menu, macro, view, webhook,

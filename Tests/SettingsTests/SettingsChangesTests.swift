@@ -119,6 +119,7 @@ import VirusScan
     values.mail.caFile = "/ca"
     values.mail.timeoutSeconds = 1
     values.mail.retryMilliseconds = 101
+    values.channels.lineAPIURL = "http://127.0.0.1:9"
     values.maintenance.window = MaintenanceWindow(begin: 1, end: 2)
     values.maintenance.conversationDays = 1
     values.maintenance.auditDays = 1

@@ -184,6 +184,7 @@ import VirusScan
       mail: {smtp_url: "smtps://mail.example.com:465", user: chat, password: word,
         from: chat@example.com, starttls: optional, ca_file: /etc/mail.pem, timeout_seconds: 9,
         retry_milliseconds: 200}
+      channels: {line_api_url: http://127.0.0.1:9/line/}
       maintenance: {window: 22:30-04:00 Europe/Berlin, conversation_days: 365, audit_days: 730}
       compression: {enabled: no, context_takeover: true, window_bits: 9, memory_level: 8,
         level: 9, threshold_bytes: 0}
@@ -252,6 +253,7 @@ import VirusScan
     expected.mail.caFile = "/etc/mail.pem"
     expected.mail.timeoutSeconds = 9
     expected.mail.retryMilliseconds = 200
+    expected.channels.lineAPIURL = "http://127.0.0.1:9/line"
     expected.maintenance.window = MaintenanceWindow(begin: 1_350, end: 240, zone: "Europe/Berlin")
     expected.maintenance.conversationDays = 365
     expected.maintenance.auditDays = 730
@@ -368,6 +370,7 @@ import VirusScan
       "CHIRRUP_MAIL_PASSWORD": "word", "CHIRRUP_MAIL_FROM": "chat@example.com",
       "CHIRRUP_MAIL_STARTTLS": "optional", "CHIRRUP_MAIL_CA_FILE": "/etc/mail.pem",
       "CHIRRUP_MAIL_TIMEOUT_SECONDS": "9", "CHIRRUP_MAIL_RETRY_MILLISECONDS": "200",
+      "CHIRRUP_CHANNELS_LINE_API_URL": "http://127.0.0.1:9/line/",
       "CHIRRUP_MAINTENANCE_WINDOW": "22:30-04:00 Europe/Berlin",
       "CHIRRUP_MAINTENANCE_CONVERSATION_DAYS": "365",
       "CHIRRUP_MAINTENANCE_AUDIT_DAYS": "730",

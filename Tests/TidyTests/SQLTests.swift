@@ -6,8 +6,7 @@ import Testing
   static let owners: [String: [String]] = [
     "Postgres": [], "SharedSQL": [], "Migrator": [], "Journal": [], "Directory": [],
     "DataRetention": [], "Webhooks": [], "WebPush": [], "Mail": [], "Automation": [],
-    "Attachments": [],
-    "Conversations": [],
+    "Attachments": [], "Conversations": [], "Channels": [],
     // The table `idempotency_keys`.
     "REST": ["Routing/Idempotency.swift"],
     // The table `gateways`, and notifications between gateways.

@@ -70,7 +70,7 @@ final class QueueJob: BackgroundJob {
       return isThere
     case .waits, .taken, .closed, .operators, .sweep: return true
     case .queueMoved: return subscribers.withLock { $0[news.workspace] != nil }
-    case .wrote: return false
+    case .wrote, .received: return false
     }
   }
 

@@ -1,4 +1,5 @@
 import Attachments
+import Channels
 import Kernel
 import Mail
 import REST
@@ -13,6 +14,7 @@ struct MetricsSnapshot {
   var webhooks = DeliveryMetrics()
   var push = PushMetrics()
   var mail = MailMetrics()
+  var channels = ChannelMetrics()
   var api = APIMetrics()
   var attachments = AttachmentFigures()
   var stored = Maintenance.StoredFigures()
@@ -36,6 +38,7 @@ struct MetricsSnapshot {
     webhooks = context.deliveries.metrics
     push = context.push.metrics
     mail = context.mail.metrics
+    channels = context.channels.metrics
     api = context.api.metrics
     let counts = context.attachments.counts
     attachments = AttachmentFigures(

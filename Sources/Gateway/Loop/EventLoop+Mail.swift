@@ -107,7 +107,7 @@ extension EventLoop {
     pass(news)
     switch news.kind {
     case .waits, .taken, .closed: peers.noteQueueMoved(in: news.workspace, engine)
-    case .wrote, .operators, .positionSubscribers, .queueMoved, .sweep: break
+    case .wrote, .operators, .positionSubscribers, .queueMoved, .received, .sweep: break
     }
   }
 

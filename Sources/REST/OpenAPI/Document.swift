@@ -176,7 +176,7 @@ enum OpenAPIDocument {
 
   /// The groups of operations in the order of the document; the longest beginning of a path counts.
   private static let areas: [(path: String, title: String)] = [
-    ("admin/assist", "Assist"),
+    ("admin/assist", "Assist"), ("admin/channels", "Channels"), ("channels", "Channels"),
     ("admin/live-chat", "Conversations"), ("admin/visitors", "Visitors"),
     ("admin/macros", "Macros"), ("admin/views", "Saved views"),
     ("admin/live-chat/visitors", "Visitors on the site"),
@@ -211,8 +211,12 @@ enum OpenAPIDocument {
     for part in route.parts {
       switch part {
       case .word(let word): segment = word
-      case .id(let name): found.append(pathParameter(name, segment, .id))
-      case .text(let name): found.append(pathParameter(name, segment, route.texts))
+      case .id(let name):
+        found.append(pathParameter(name, segment, .id))
+        segment = name
+      case .text(let name):
+        found.append(pathParameter(name, segment, route.texts))
+        segment = name
       }
     }
     for item in route.query {
@@ -227,7 +231,7 @@ enum OpenAPIDocument {
     return found
   }
 
-  /// - Parameter segment: the fixed word before it in the path.
+  /// - Parameter segment: what stands before it in the path: a fixed word, or a parameter.
   private static func pathParameter(
     _ name: String, _ segment: String, _ schema: Schema
   ) -> JSONValue {

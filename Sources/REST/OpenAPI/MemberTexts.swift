@@ -28,7 +28,8 @@ enum MemberTexts {
 
   private static let entries: [String: Entry] = {
     var found: [String: Entry] = [:]
-    for line in (table + "\n" + assistTable + "\n" + attachmentTable).split(separator: "\n") {
+    let tables = [table, assistTable, attachmentTable, channelsTable]
+    for line in tables.joined(separator: "\n").split(separator: "\n") {
       let cells = line.split(separator: "|", omittingEmptySubsequences: false)
         .map { String($0.trimmingBlanks) }
       precondition(cells.count == 3 && found[cells[0]] == nil, "a wrong line: \(line)")

@@ -11,6 +11,7 @@ enum OperationTexts {
     .merging(watching) { first, _ in first }
     .merging(attachments) { first, _ in first }
     .merging(mail) { first, _ in first }
+    .merging(channels) { first, _ in first }
 
   private static let conversations: [String: String] = [
     "get_admin_live_chat_conversations": """
@@ -437,8 +438,9 @@ enum OperationTexts {
 
   /// Examples of names in paths, by the segment before them.
   static let names: [String: String] = [
-    "credentials": "line", "intents": "Opening hours", "reply-objects": "hours", "tags": "billing",
-    "parts": "65536", "password-link": "q1W2e3", "unsubscribe": "q1W2e3",
+    "channel": "pk_5f1c9a", "channels": "line", "credentials": "line", "intents": "Opening hours",
+    "reply-objects": "hours", "tags": "billing", "parts": "65536", "password-link": "q1W2e3",
+    "unsubscribe": "q1W2e3",
   ]
 
   /// Examples of responses that are no JSON, by `operationId`.
@@ -471,7 +473,8 @@ enum OperationTexts {
   static let segments: [String: String] = [
     "attachments": "The id of the attachment.",
     "parts": "The bytes before the part.",
-    "api-keys": "The id of the API key.",
+    "api-keys": "The id of the API key.", "channel": "The workspace's public key.",
+    "channels": "The name of the channel.",
     "connection-traces": "The id of the trace.",
     "connections": "The id of the connection.",
     "conversations": "The id of the conversation.",

@@ -43,6 +43,7 @@ extension Schema {
       "missed": array(of: word(Targets.allCases.map(\.rawValue))).described(
         "The targets that were missed."),
       "claimed_at": time.orNull, "closed_at": time.orNull,
+      "channel": text.described("Where the visitor writes: web, or a channel such as line."),
       "context": object.described(
         "Page, referrer, browser and so on, as the widget sent them, and the country."),
       "tags": array(of: text),

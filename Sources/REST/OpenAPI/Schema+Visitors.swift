@@ -93,8 +93,8 @@ extension Schema {
     .named("MergedVisitor")
   static let visitorExport = object([
     "visitor": object, "merged": array(of: object), "sessions": array(of: object),
-    "attachments": array(of: object),
-    "follows": array(of: object), "ratings": array(of: object), "refused": array(of: object),
+    "attachments": array(of: object), "follows": array(of: object), "channels": array(of: object),
+    "ratings": array(of: object), "refused": array(of: object),
   ]).named("VisitorExport")
 }
 

@@ -35,6 +35,8 @@ public struct APIOptions: Sendable {
   public var mailFrom: MailAddress?
   /// Restricts the addresses of webhooks and of identity providers.
   public var webhookGuard = AddressGuard()
+  /// The URL of each channel's platform.
+  public var platforms: [String: String] = [:]
   /// Receives failures of ours for the log: no errors of clients, and no contents.
   public var report: @Sendable (String) -> Void = { _ in }
   /// Receives logins, refusals, and changes of rights and keys for the log: no secrets.
@@ -98,6 +100,8 @@ public struct APIOptions: Sendable {
     public var beaconsOfWorkspace = Rate(burst: 30_000, perMinute: 30_000)
     /// Proactive messages that browsers of one workspace show.
     public var showings = Rate(burst: 6_000, perMinute: 6_000)
+    /// Wrong signatures of webhooks of channels, from one address.
+    public var signatures = Rate(burst: 120, perMinute: 120)
     /// New visitors of one workspace.
     public var newVisitors = Rate(burst: 6_000, perMinute: 6_000)
     /// Drafts of one operator, see `DraftRuns`.

@@ -20,6 +20,7 @@ public struct APIMetrics: Sendable {
   /// Those that had to wait, since the start.
   public var expensiveWaited: UInt64 = 0
   public var assist = AssistMetrics()
+  public var channels = ChannelFigures()
 
   public init() {}
 }
@@ -78,6 +79,7 @@ extension API {
     (metrics.expensiveRunning, metrics.expensiveWaiting, metrics.expensiveWaited) =
       expensiveCalls.figures
     metrics.assist = servers.drafts.metrics
+    metrics.channels = servers.channels.figures
     return metrics
   }
 }

@@ -203,7 +203,7 @@ extension API {
     + analyticsRoutes
     + workspaceRoutes + teamRoutes + connectionRoutes + traceRoutes + automationRoutes
     + visitorRoutes + watchingRoutes + webhookRoutes + assistRoutes + attachmentRoutes
-    + mailRoutes + [
+    + mailRoutes + channelRoutes + [
       Route(
         "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "Get this document",
         response: .object)

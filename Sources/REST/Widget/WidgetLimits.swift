@@ -9,6 +9,8 @@ struct WidgetLimits: ~Copyable, Sendable {
   /// Each proactive message that a browser shows may add a row.
   let showings: RateLimiter
   let uploads: RateLimiter
+  /// Wrong signatures of webhooks of channels.
+  let signatures: RateLimiter
 
   init(_ rates: APIOptions.Rates) {
     tokens = RateLimiter(rates.widgetTokens, limit: "address")
@@ -18,6 +20,7 @@ struct WidgetLimits: ~Copyable, Sendable {
     beaconsOfWorkspace = RateLimiter(rates.beaconsOfWorkspace, limit: "workspace")
     showings = RateLimiter(rates.showings, limit: "workspace")
     uploads = RateLimiter(rates.uploads, limit: "address")
+    signatures = RateLimiter(rates.signatures, limit: "address")
   }
 
   /// The rates of configurations and of beacons are no settings.

@@ -1,0 +1,63 @@
+/// A platform on which people write to a workspace, such as LINE: what comes from it, how messages
+/// are sent to it, what it can show, and its limits. All else is the same for each channel: the
+/// events (`ChannelEvents`), the people and their conversations (`ChannelPeople`), and what is to
+/// be sent (`ChannelOutbox`, `ChannelWorker`).
+///
+/// A new channel is a type with this protocol, and one line in `Channels.all`.
+public import HTTPClient
+
+public protocol Channel: Sendable {
+  /// As in `chat_sessions.channel`, in `friend_events.channel`, and as the service of its
+  /// credentials.
+  var name: String { get }
+  var capabilities: ChannelCapabilities { get }
+  /// The name of the credential that proves who calls the webhook.
+  var signingCredential: String { get }
+  /// The name of the credential that sends.
+  var sendingCredential: String { get }
+
+  // MARK: Inbound
+
+  /// The request header with the proof that the platform has sent a webhook's body.
+  var signatureHeader: String { get }
+
+  /// Compares in constant time.
+  func isAuthentic(_ body: [UInt8], signature: String, secret: [UInt8]) -> Bool
+
+  /// The events of a body. Events of unknown types are events too.
+  func events(in body: [UInt8]) throws(ChannelFault) -> [ReceivedEvent]
+
+  /// What an event means.
+  func meaning(of event: [UInt8]) -> InboundEvent
+
+  // MARK: Outbound
+
+  /// The request that sends a message.
+  ///
+  /// - Parameter replyToken: answers the person's last event; nil: there is none.
+  func request(
+    for message: OutboundMessage, replyToken: String?, at base: String, secret: [UInt8],
+    milliseconds: Int
+  ) -> HTTPRequest
+
+  /// What the platform's answer means.
+  ///
+  /// - Parameter mayBeUsed: an earlier attempt with this reply token has an unknown outcome, and
+  ///   the token was still valid at this answer. So if it is refused, the earlier one was taken.
+  func verdict(on outcome: HTTPOutcome, usedReplyToken: Bool, mayBeUsed: Bool) -> SendVerdict
+
+  /// The request for a person's name and picture; nil: the platform has none.
+  func profileRequest(
+    of address: String, at base: String, secret: [UInt8], milliseconds: Int
+  ) -> HTTPRequest?
+
+  func profile(in body: [UInt8]) -> ChannelProfile?
+
+  // MARK: Settings
+
+  /// The request that shows whether the credential works.
+  func trialRequest(at base: String, secret: [UInt8], milliseconds: Int) -> HTTPRequest
+
+  /// The name of the account in its answer.
+  func accountName(in body: [UInt8]) -> String?
+}

@@ -1,0 +1,209 @@
+/// Brings the events of webhooks into the log: a message of a person becomes a message of a visitor
+/// in the person's conversation, by the same pipeline as those of the widget.
+///
+/// Its id is derived from the platform's id of the message, so it is stored once, however often its
+/// event is processed. The events of a person are processed one after another, those of several
+/// persons beside each other.
+import Chat
+public import Conversations
+public import Directory
+import Postgres
+public import Primitives
+
+public final class ChannelInbox: Sendable {
+  /// Why an event stays where it is.
+  private enum Delay: Error {
+    case query(QueryFailure)
+    /// The store is unavailable, or the conversation changed too often meanwhile.
+    case later
+  }
+
+  /// Persons whose events are processed at once.
+  static let lanes = 8
+  /// How often the conversation is looked for again, after it was closed meanwhile.
+  static let attemptsMax = 4
+  /// Rounds of one run; the next sweep continues.
+  static let roundsMax = 20
+
+  private let database: any Database
+  private let sessions: any Sessions
+  private let random: @Sendable (WallTime) -> Identifier
+  private let log: @Sendable (String) -> Void
+
+  /// - Parameter random: makes a new id of a time.
+  public init(
+    database: any Database, sessions: any Sessions,
+    random: @escaping @Sendable (WallTime) -> Identifier, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.database = database
+    self.sessions = sessions
+    self.random = random
+    self.log = log
+  }
+
+  /// Workspaces with events that are not processed. Empty after a failure.
+  public func workspaces() async -> [Identifier] {
+    do throws(Delay) {
+      return try await run(ChannelEvents.workspaces())
+    } catch {
+      report(error)
+      return []
+    }
+  }
+
+  /// Processes the events of a workspace, the oldest first.
+  public func process(in workspace: Identifier, now: WallTime) async {
+    for _ in 0..<ChannelInbox.roundsMax {
+      do throws(Delay) {
+        let pending = try await run(ChannelEvents.pending(in: workspace))
+        let isWhole = await process(pending, in: workspace, now: now)
+        guard isWhole, pending.count == ChannelEvents.processedMax else { return }
+      } catch {
+        return report(error)
+      }
+    }
+  }
+
+  /// False if an event was left for later.
+  private func process(
+    _ pending: [ChannelEvents.Pending], in workspace: Identifier, now: WallTime
+  ) async -> Bool {
+    var order: [String] = []
+    var byPerson: [String: [ChannelEvents.Pending]] = [:]
+    for event in pending {
+      let key = event.channel + " " + (event.address ?? "")
+      if byPerson[key] == nil { order.append(key) }
+      byPerson[key, default: []].append(event)
+    }
+    let queues = order.compactMap { byPerson[$0] }
+    return await withTaskGroup(of: Bool.self) { group in
+      for lane in 0..<min(ChannelInbox.lanes, queues.count) {
+        group.addTask {
+          var isWhole = true
+          for place in stride(from: lane, to: queues.count, by: ChannelInbox.lanes) {
+            let isDone = await self.processInOrder(queues[place], in: workspace, now: now)
+            isWhole = isWhole && isDone
+          }
+          return isWhole
+        }
+      }
+      return await group.reduce(true) { $0 && $1 }
+    }
+  }
+
+  private func processInOrder(
+    _ events: [ChannelEvents.Pending], in workspace: Identifier, now: WallTime
+  ) async -> Bool {
+    for event in events {
+      do throws(Delay) {
+        try await settle(event, try await result(of: event, in: workspace, now: now), workspace)
+      } catch {
+        guard case .query(.refused(let state, _)) = error, !state.isTransient else {
+          report(error)
+          return false
+        }
+        // It would be refused again, and others would wait behind it.
+        report(error)
+        do throws(Delay) {
+          try await settle(event, .refused, workspace)
+        } catch {
+          report(error)
+          return false
+        }
+      }
+    }
+    return true
+  }
+
+  private func settle(
+    _ event: ChannelEvents.Pending, _ result: ChannelEvents.Result, _ workspace: Identifier
+  ) async throws(Delay) {
+    _ = try await run(Statement(ChannelEvents.settle(event, result, in: workspace)) { $0.count })
+  }
+
+  private func result(
+    of event: ChannelEvents.Pending, in workspace: Identifier, now: WallTime
+  ) async throws(Delay) -> ChannelEvents.Result {
+    guard let channel = Channels.named(event.channel), let address = event.address else {
+      return .unsupported
+    }
+    let meaning = channel.meaning(of: event.payload)
+    let person = ChannelPeople.Person(
+      workspace: workspace, channel: event.channel, address: address)
+    switch meaning.kind {
+    case .unsupported: return .unsupported
+    case .followed(let isAgain):
+      try await note(isAgain ? "refollow" : "follow", of: person, event, meaning, now)
+      return .followed
+    case .left:
+      try await note("unfollow", of: person, event, meaning, now)
+      return .left
+    case .message(let key, let body, let payload):
+      return try await append(
+        person.identifier(key), body: body, payload: payload, of: person, meaning, now)
+    }
+  }
+
+  private func note(
+    _ kind: String, of person: ChannelPeople.Person, _ event: ChannelEvents.Pending,
+    _ meaning: InboundEvent, _ now: WallTime
+  ) async throws(Delay) {
+    let query = ChannelPeople.note(
+      kind, of: person, event: person.identifier("friend_event:" + event.id), at: meaning.at,
+      visitor: random(now), replyToken: meaning.replyToken)
+    _ = try await run(Statement(query) { $0.count })
+  }
+
+  private func append(
+    _ id: Identifier, body: String, payload: [UInt8], of person: ChannelPeople.Person,
+    _ meaning: InboundEvent, _ now: WallTime
+  ) async throws(Delay) -> ChannelEvents.Result {
+    for attempt in 0..<ChannelInbox.attemptsMax {
+      let arrival = try await run(
+        ChannelPeople.arrive(
+          person, message: id, session: person.identifier("session:\(attempt):\(id)"),
+          visitor: random(now), replyToken: meaning.replyToken, at: meaning.at))
+      guard let arrival, let visitor = arrival.visitor else { throw .later }
+      if arrival.isKnown { return .known }
+      if arrival.isBanned { return .blocked }
+      guard let session = arrival.session else { continue }
+      if arrival.isToReopen {
+        let line = person.identifier("reopened:\(id)")
+        _ = try await run(
+          Statement(ChannelPeople.reopen(session, line: line, in: person.workspace)) { $0.count })
+        sessions.changed(session: session, of: person.workspace)
+      }
+      let outcome = await sessions.append(
+        session: session, workspace: person.workspace, id: id, role: .visitor, kind: .text,
+        sender: visitor, senderName: Array(arrival.name.utf8), body: Array(body.utf8),
+        payload: payload)
+      switch outcome.verdict {
+      case .stored:
+        if arrival.isNew { sessions.changed(session: session, of: person.workspace) }
+        return .stored
+      // A conflict: an earlier run stored it, in a conversation that was deleted since.
+      case .duplicate, .conflict: return .known
+      case .rejected: return .refused
+      case .unavailable: throw .later
+      case .closed, .noSuchSession: continue
+      }
+    }
+    throw .later
+  }
+
+  private func run<Answer>(_ statement: Statement<Answer>) async throws(Delay) -> Answer {
+    do throws(QueryFailure) {
+      return try await database.run(statement)
+    } catch {
+      throw .query(error)
+    }
+  }
+
+  /// An unavailable or overloaded PostgreSQL is not logged here.
+  private func report(_ delay: Delay) {
+    guard case .query(.refused(let state, let message)) = delay, !state.isTransient else { return }
+    log(
+      "a channel's event cannot be processed: PostgreSQL refused a statement: \(state.code) "
+        + message)
+  }
+}

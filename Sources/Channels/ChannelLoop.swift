@@ -1,0 +1,336 @@
+/// The state of the channel worker's thread. Each turn notes what is new in the log, takes the next
+/// message of each conversation that is due, sends it and records its outcome.
+import Directory
+import HTTPClient
+import Kernel
+import Postgres
+import Primitives
+import Webhooks
+
+struct ChannelLoop: ~Copyable {
+  /// The most concurrent requests.
+  static let requestsMax = 32
+  /// Of these, the most for profiles.
+  static let profilesMax = 8
+  /// The part of a lease after the time limit of the attempt, for recording the outcome.
+  static let leaseReserveMilliseconds: Int64 = 5_000
+  /// The interval between two searches: with conversations that are watched, and without any.
+  static let pollMilliseconds: Int64 = 300
+  static let idleMilliseconds: Int64 = 2_000
+  /// The interval between two searches in conversations that are not watched.
+  static let restMilliseconds: Int64 = 30_000
+  static let countMilliseconds: Int64 = 10_000
+  /// The pauses between attempts: the first one, and the longest. Each is twice the last.
+  static let firstPauseMilliseconds: Int64 = 1_000
+  static let longestPauseMilliseconds: Int64 = 60_000
+
+  /// What a request is for.
+  private enum Purpose {
+    case message(ChannelOutbox.Sending, usesReplyToken: Bool, begun: Instant)
+    case profile(ChannelProfiles.Wanted)
+  }
+
+  private var options: ChannelOptions
+  private let lease: Identifier
+  private var client: HTTPClient
+  private var database: OutboxConnection
+  private var nextPoll = Instant.zero
+  private var nextRest = Instant.zero
+  private var nextSweep: Instant
+  private var nextCount = Instant.zero
+  private var inFlight: [UInt64: Purpose] = [:]
+  /// Outcomes that are not recorded yet, because PostgreSQL may be unavailable.
+  private var ended: [(purpose: Purpose, outcome: HTTPOutcome)] = []
+  private var lastTicket: UInt64 = 0
+  private(set) var metrics = ChannelMetrics()
+
+  init(_ options: ChannelOptions) {
+    self.options = options
+    let seed = Random.uint64()
+    lease = Identifier(
+      version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: seed),
+      randomLow: Random.uint64())
+    database = OutboxConnection("channels", url: options.databaseURL, report: options.report)
+    // The gateway's administrator alone chooses the platforms' addresses.
+    client = HTTPClient(connectionsMax: ChannelLoop.requestsMax) { _ in true }
+    // Jitter: nodes that start together do not sweep together.
+    nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
+  }
+
+  var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
+
+  mutating func use(_ options: ChannelOptions) {
+    database.use(url: options.databaseURL)
+    self.options = options
+  }
+
+  /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
+  mutating func runOnce(wakeDescriptor: Int32?) {
+    let now = SystemClock.now()
+    database.open(now)
+    if now >= nextSweep { sweep(now) }
+    if now >= nextCount { count(now) }
+    if now >= nextPoll { poll(now) }
+    advance(wakeDescriptor: wakeDescriptor)
+  }
+
+  /// Continues the requests in flight and records outcomes, without taking new messages.
+  mutating func advance(wakeDescriptor: Int32?) {
+    let wait = min(nextPoll, database.nextAttempt).milliseconds(since: SystemClock.now())
+    // Without a descriptor the worker is stopping and has little time left.
+    let most: Int64 = wakeDescriptor == nil ? 100 : ChannelLoop.idleMilliseconds
+    client.advance(milliseconds: Int32(max(1, min(most, wait))), wakeup: wakeDescriptor)
+    while let (ticket, outcome) = client.takeEnded() {
+      guard let purpose = inFlight.removeValue(forKey: ticket) else { continue }
+      ended.append((purpose, outcome))
+    }
+    while database.isOpen, let (purpose, outcome) = ended.first {
+      guard record(purpose, outcome) else { break }
+      ended.removeFirst()
+      nextPoll = .zero
+    }
+  }
+
+  // MARK: PostgreSQL
+
+  private mutating func poll(_ now: Instant) {
+    nextPoll = now.advanced(byMilliseconds: ChannelLoop.idleMilliseconds)
+    if now >= nextRest {
+      nextRest = now.advanced(byMilliseconds: ChannelLoop.restMilliseconds)
+      guard database.run(ChannelOutbox.noteRest) != nil else { return }
+    }
+    guard let rows = database.run(Query(ChannelOutbox.peek)) else { return }
+    if rows.bool(0, 0) == true {
+      nextPoll = now.advanced(byMilliseconds: ChannelLoop.pollMilliseconds)
+      guard let noted = database.run(ChannelOutbox.note) else { return }
+      if noted.affected > 0 || rows.bool(0, 1) == true { takeMessages() }
+    } else if rows.bool(0, 1) == true {
+      takeMessages()
+    }
+    if rows.bool(0, 2) == true { takeProfiles() }
+  }
+
+  private mutating func takeMessages() {
+    let room = ChannelLoop.requestsMax - inFlight.count - ended.count
+    guard room > 0 else { return }
+    let (lease, milliseconds) = (
+      lease, Int64(options.timeoutMilliseconds) + ChannelLoop.leaseReserveMilliseconds
+    )
+    let taken = database.transaction { connection -> ([ChannelOutbox.Sending], Int) in
+      // An attempt is stored before it begins: without that, after a crash of PostgreSQL a reply
+      // token would be taken for a fresh one.
+      try connection.run(Query("SELECT set_config('synchronous_commit', 'on', true)"))
+      let rows = try connection.run(ChannelOutbox.lock(room: room))
+      let locked = (0..<rows.count).compactMap { row in
+        rows.uuid(row, 0).flatMap { workspace in rows.uuid(row, 1).map { (workspace, $0) } }
+      }
+      if locked.isEmpty { return ([], 0) }
+      let taken = try connection.run(
+        ChannelOutbox.take(locked, lease: lease, leaseMilliseconds: milliseconds))
+      return (ChannelOutbox.sendings(taken), locked.count)
+    }
+    guard let (sendings, locked) = taken else { return }
+    let secrets = secrets(of: sendings.map(\.workspace))
+    for sending in sendings { begin(sending, secrets) }
+    // More may be due than one poll takes.
+    if locked == room { nextPoll = .zero }
+  }
+
+  private mutating func takeProfiles() {
+    let room = min(
+      ChannelLoop.profilesMax, ChannelLoop.requestsMax - inFlight.count - ended.count)
+    guard room > 0, let rows = database.run(ChannelProfiles.take(room: room)) else { return }
+    let wanted = ChannelProfiles.wanted(rows)
+    guard !wanted.isEmpty else { return }
+    let secrets = secrets(of: wanted.map(\.person.workspace))
+    for one in wanted {
+      guard let channel = Channels.named(one.person.channel),
+        let base = options.platforms[channel.name],
+        case .secret(let secret)? = secrets?[one.person.workspace]?[channel.name],
+        let request = channel.profileRequest(
+          of: one.person.address, at: base, secret: secret,
+          milliseconds: options.timeoutMilliseconds)
+      else { continue }
+      start(request, .profile(one))
+    }
+  }
+
+  private enum Secret {
+    case secret([UInt8])
+    case unreadable
+  }
+
+  /// The secrets that send, by workspace and channel; nil if PostgreSQL is unavailable.
+  private mutating func secrets(
+    of workspaces: [Identifier]
+  ) -> [Identifier: [String: Secret]]? {
+    guard !workspaces.isEmpty else { return [:] }
+    guard let rows = database.run(ChannelOutbox.credentials(of: Array(Set(workspaces)))) else {
+      return nil
+    }
+    var secrets: [Identifier: [String: Secret]] = [:]
+    for row in 0..<rows.count {
+      guard let workspace = rows.uuid(row, 0), let provider = rows.text(row, 1),
+        let channel = Channels.named(provider), rows.text(row, 2) == channel.sendingCredential,
+        let key = rows.text(row, 3), let bytes = rows.bytes(row, 4)
+      else { continue }
+      let place = Credentials.place(provider, channel.sendingCredential, in: workspace)
+      let opened = options.secrets.open(
+        SecretBox.Sealed(keyID: key, bytes: bytes), place: place)
+      secrets[workspace, default: [:]][provider] = opened.map { .secret($0) } ?? .unreadable
+    }
+    return secrets
+  }
+
+  private mutating func begin(
+    _ sending: ChannelOutbox.Sending, _ secrets: [Identifier: [String: Secret]]?
+  ) {
+    guard let channel = Channels.named(sending.channel),
+      let base = options.platforms[sending.channel]
+    else { return refuse(sending, "This gateway does not know the channel.") }
+    guard !sending.isLeft else {
+      return refuse(sending, "The person has blocked the account.")
+    }
+    // Without PostgreSQL the lease ends, and the message is taken again.
+    guard let secrets else { return }
+    switch secrets[sending.workspace]?[sending.channel] {
+    case .secret(let secret):
+      let isTokenGood = sending.replyTokenSeconds <= channel.capabilities.replyAgainSeconds
+      let token = isTokenGood ? sending.replyToken : nil
+      start(
+        channel.request(
+          for: sending.message, replyToken: token, at: base, secret: secret,
+          milliseconds: options.timeoutMilliseconds),
+        .message(sending, usesReplyToken: token != nil, begun: SystemClock.now()))
+    case .unreadable:
+      _ = postpone(
+        sending, "The credential cannot be decrypted here: its key is missing.", seconds: 0,
+        dropsToken: false)
+    case nil: refuse(sending, "No \(channel.sendingCredential) is stored for \(channel.name).")
+    }
+  }
+
+  private mutating func start(_ request: HTTPRequest, _ purpose: Purpose) {
+    lastTicket += 1
+    if client.begin(request, ticket: lastTicket) {
+      inFlight[lastTicket] = purpose
+    } else {
+      ended.append((purpose, .failed(reason: "the URL is invalid")))
+    }
+  }
+
+  // MARK: Outcomes
+
+  /// Records an outcome; false if PostgreSQL is unavailable.
+  private mutating func record(_ purpose: Purpose, _ outcome: HTTPOutcome) -> Bool {
+    switch purpose {
+    case .profile(let wanted): return record(wanted, outcome)
+    case .message(let sending, let usesReplyToken, let begun):
+      guard let channel = Channels.named(sending.channel) else { return true }
+      // The outcome may be recorded later than it came, which makes the token older than it was.
+      let age = sending.replyTokenSeconds + SystemClock.now().milliseconds(since: begun) / 1_000
+      let verdict = channel.verdict(
+        on: outcome, usedReplyToken: usesReplyToken,
+        mayBeUsed: sending.attempt > 1 && age <= channel.capabilities.replyAgainSeconds)
+      return record(sending, verdict, hoursMax: channel.capabilities.retryHours)
+    }
+  }
+
+  private mutating func record(
+    _ sending: ChannelOutbox.Sending, _ verdict: SendVerdict, hoursMax: Int64
+  ) -> Bool {
+    switch verdict {
+    case .sent: return finish(sending, nil)
+    case .failed(let reason): return finish(sending, reason)
+    case .withoutReplyToken:
+      return database.run(
+        ChannelOutbox.postpone(
+          sending, lease: lease, reason: nil, milliseconds: 0, dropsToken: true)) != nil
+    case .retry(let reason, let seconds, let isUnknown):
+      guard sending.seconds < hoursMax * 3_600 else { return finish(sending, reason) }
+      return postpone(sending, reason, seconds: seconds, dropsToken: !isUnknown)
+    }
+  }
+
+  private mutating func refuse(_ sending: ChannelOutbox.Sending, _ reason: String) {
+    // If PostgreSQL is unavailable, the lease ends, and the message is taken again.
+    if finish(sending, reason) { nextPoll = .zero }
+  }
+
+  private mutating func finish(_ sending: ChannelOutbox.Sending, _ reason: String?) -> Bool {
+    guard database.run(ChannelOutbox.finish(sending, lease: lease, reason: reason)) != nil else {
+      return false
+    }
+    if reason == nil {
+      metrics.sent += 1
+    } else {
+      metrics.attemptsFailed += 1
+      metrics.failed += 1
+    }
+    return true
+  }
+
+  private mutating func postpone(
+    _ sending: ChannelOutbox.Sending, _ reason: String, seconds: Int64, dropsToken: Bool
+  ) -> Bool {
+    let pause = max(ChannelLoop.pause(after: sending.attempt), seconds * 1_000)
+    let jitter = Int64(Random.uint64() % UInt64(max(1, pause / 5)))
+    guard
+      database.run(
+        ChannelOutbox.postpone(
+          sending, lease: lease, reason: reason, milliseconds: pause + jitter,
+          dropsToken: dropsToken)) != nil
+    else { return false }
+    metrics.attemptsFailed += 1
+    return true
+  }
+
+  /// The pause after an attempt, in milliseconds.
+  static func pause(after attempt: Int) -> Int64 {
+    let doublings = min(max(0, attempt - 1), 10)
+    return min(firstPauseMilliseconds << doublings, longestPauseMilliseconds)
+  }
+
+  private mutating func record(_ wanted: ChannelProfiles.Wanted, _ outcome: HTTPOutcome) -> Bool {
+    guard let channel = Channels.named(wanted.person.channel),
+      case .answered(let status, let body, _) = outcome
+    else { return true }
+    if (200..<300).contains(status), let profile = channel.profile(in: body) {
+      guard let rows = database.run(ChannelProfiles.store(profile, of: wanted)) else {
+        return false
+      }
+      for row in 0..<rows.count {
+        if let session = rows.uuid(row, 0) { options.onChange(session, wanted.person.workspace) }
+      }
+      return true
+    }
+    // Otherwise the next attempt is due already.
+    guard [400, 403, 404].contains(status) else { return true }
+    return database.run(ChannelProfiles.giveUp(wanted)) != nil
+  }
+
+  // MARK: The rest
+
+  /// Releases what is unfinished, so that another node can take it at once.
+  mutating func release() {
+    if isBusy { _ = database.run(ChannelOutbox.release(lease: lease)) }
+    inFlight = [:]
+    ended = []
+  }
+
+  private mutating func sweep(_ now: Instant) {
+    nextSweep = now.advanced(byMilliseconds: ChannelSweep.intervalMilliseconds)
+    for _ in 0..<ChannelSweep.rounds {
+      guard let rows = database.run(ChannelSweep.forgetEvents),
+        rows.affected >= Int(ChannelSweep.rows)
+      else { break }
+    }
+  }
+
+  private mutating func count(_ now: Instant) {
+    nextCount = now.advanced(byMilliseconds: ChannelLoop.countMilliseconds)
+    guard let rows = database.run(ChannelOutbox.countWaiting) else { return }
+    metrics.waiting = Int(rows.int(0, 0) ?? 0)
+    metrics.oldestWaitingSeconds = max(0, rows.int(0, 1) ?? 0)
+  }
+}

@@ -1,0 +1,108 @@
+/// The values that a channel takes and gives: capabilities, events, messages and verdicts.
+public import Chat
+public import Primitives
+
+/// What a channel can show, for clients, and its limits.
+public struct ChannelCapabilities: Sendable, Equatable {
+  /// Whether the other side sees that somebody writes.
+  public var typing: Bool
+  /// Whether it is known what the person has read.
+  public var readMarks: Bool
+  public var buttons: Bool
+  public var attachments: Bool
+  /// The longest text of one message, in UTF-16 code units. A longer one is split.
+  public var textUnitsMax: Int
+  /// Messages of one request.
+  public var messagesPerRequest: Int
+  /// For how long a reply token may be used for a first attempt, and for a repeated one, including
+  /// its answer.
+  public var replySeconds: Int64
+  public var replyAgainSeconds: Int64
+  /// For how long the platform recognises a repeated request; then the gateway gives up.
+  public var retryHours: Int64
+}
+
+/// A webhook's body is not what the platform sends.
+public struct ChannelFault: Error, Equatable, Sendable {
+  public var reason: String
+
+  public init(_ reason: String) { self.reason = reason }
+}
+
+/// An event as it is stored before it is read further.
+public struct ReceivedEvent: Sendable, Equatable {
+  /// The platform's id: an event that comes again has the same.
+  public var id: String
+  /// The platform's id of the person; nil: it is about nobody, or about a group.
+  public var address: String?
+  public var payload: [UInt8]
+
+  public init(id: String, address: String?, payload: [UInt8]) {
+    self.id = id
+    self.address = address
+    self.payload = payload
+  }
+}
+
+/// What an event means.
+public struct InboundEvent: Sendable, Equatable {
+  public enum Kind: Sendable, Equatable {
+    /// - `key`: the platform's id of the message, from which its id is derived.
+    case message(key: String, body: String, payload: [UInt8])
+    case followed(isAgain: Bool)
+    case left
+    case unsupported
+  }
+
+  public var kind: Kind
+  /// Answers this event once, for a short time.
+  public var replyToken: String?
+  public var at: WallTime
+
+  public init(_ kind: Kind, replyToken: String? = nil, at: WallTime) {
+    self.kind = kind
+    self.replyToken = replyToken
+    self.at = at
+  }
+}
+
+/// A message of the log that is sent to a person.
+public struct OutboundMessage: Sendable, Equatable {
+  public var id: Identifier
+  public var address: String
+  public var kind: EntryKind
+  public var body: String
+  public var payload: [UInt8]
+
+  public init(
+    id: Identifier, address: String, kind: EntryKind, body: String, payload: [UInt8]
+  ) {
+    self.id = id
+    self.address = address
+    self.kind = kind
+    self.body = body
+    self.payload = payload
+  }
+}
+
+/// What became of an attempt to send a message.
+public enum SendVerdict: Sendable, Equatable {
+  /// The platform has it, now or since an earlier attempt.
+  case sent
+  /// The platform will never take it.
+  case failed(reason: String)
+  /// To be tried again, in `seconds` at the earliest. `isUnknown`: the platform may have it.
+  case retry(reason: String, seconds: Int64, isUnknown: Bool)
+  /// The reply token cannot be used: to be sent at once without it.
+  case withoutReplyToken
+}
+
+public struct ChannelProfile: Sendable, Equatable {
+  public var name: String
+  public var pictureURL: String?
+
+  public init(name: String, pictureURL: String?) {
+    self.name = name
+    self.pictureURL = pictureURL
+  }
+}

@@ -1,0 +1,160 @@
+/// Messages of the log as LINE's message objects: texts, and Flex messages for what has buttons.
+import Chat
+import JSON
+import Primitives
+
+enum LineMessages {
+  /// LINE's limits, in UTF-16 code units if they are of texts.
+  static let altTextUnits = 400
+  static let quickReplyLabelUnits = 20
+  static let labelUnits = 40
+  static let dataUnits = 300
+  static let urlUnits = 1_000
+  static let quickRepliesMax = 13
+  static let bubblesMax = 12
+  static let flexBytes = 50_000
+
+  /// At most `messagesPerRequest`: the longest body of the log has fewer parts.
+  static func messages(
+    for message: OutboundMessage, _ capabilities: ChannelCapabilities
+  ) -> [JSONValue] {
+    let payload = message.payload.isEmpty ? nil : JSONValue(message.payload)
+    if let payload, let flex = flex(message, payload) { return [flex] }
+    let parts = parts(of: message.body, unitsMax: capabilities.textUnitsMax)
+      .prefix(capabilities.messagesPerRequest)
+    var messages: [[String: JSONValue]] = parts.map {
+      ["type": .string("text"), "text": .string($0)]
+    }
+    let items = (payload?["quick_replies"]?.array ?? []).prefix(quickRepliesMax).compactMap {
+      action($0, labelUnits: quickReplyLabelUnits)
+    }
+    if !items.isEmpty, !messages.isEmpty {
+      messages[messages.count - 1]["quickReply"] = .object([
+        "items": .array(
+          items.map { .object(["type": .string("action"), "action": $0]) })
+      ])
+    }
+    return messages.map { .object($0) }
+  }
+
+  /// A text in parts of at most `unitsMax`, split after a line, else after a blank, else between
+  /// characters.
+  static func parts(of text: String, unitsMax: Int) -> [String] {
+    var parts: [String] = []
+    var rest = text[...]
+    while rest.utf16.count > unitsMax {
+      var end = rest.startIndex
+      var (line, blank): (String.Index?, String.Index?) = (nil, nil)
+      var units = 0
+      while end < rest.endIndex {
+        units += rest[end].utf16.count
+        guard units <= unitsMax else { break }
+        let character = rest[end]
+        end = rest.index(after: end)
+        if character.isNewline { line = end } else if character.isWhitespace { blank = end }
+      }
+      // A single character may be longer than a part: it is split between its scalars.
+      if end == rest.startIndex {
+        end = rest.unicodeScalars.index(after: rest.startIndex)
+      }
+      let cut = line ?? blank ?? end
+      parts.append(String(rest[..<cut]))
+      rest = rest[cut...]
+    }
+    if !rest.isEmpty { parts.append(String(rest)) }
+    let visible = parts.filter { part in part.contains { !$0.isWhitespace } }
+    return visible.isEmpty ? Array(parts.prefix(1)) : visible
+  }
+
+  /// Nil for texts, and for what LINE could not show.
+  private static func flex(_ message: OutboundMessage, _ payload: JSONValue) -> JSONValue? {
+    let contents: JSONValue?
+    switch message.kind {
+    case .buttons: contents = bubble(payload, title: nil)
+    case .card: contents = bubble(payload, title: payload["title"]?.string)
+    case .carousel:
+      let bubbles = (payload["cards"]?.array ?? []).prefix(bubblesMax).compactMap {
+        bubble($0, title: $0["title"]?.string)
+      }
+      contents =
+        bubbles.isEmpty
+        ? nil : .object(["type": .string("carousel"), "contents": .array(Array(bubbles))])
+    default: return nil
+    }
+    guard let contents, contents.text.count <= flexBytes else { return nil }
+    return .object([
+      "type": .string("flex"), "altText": .string(cut(message.body, units: altTextUnits)),
+      "contents": contents,
+    ])
+  }
+
+  private static func bubble(_ card: JSONValue, title: String?) -> JSONValue? {
+    var texts: [JSONValue] = []
+    if let title, !title.isEmpty {
+      texts.append(text(title, more: ["weight": .string("bold"), "size": .string("lg")]))
+    }
+    if let body = card["text"]?.string, !body.isEmpty { texts.append(text(body, more: [:])) }
+    guard !texts.isEmpty else { return nil }
+    var bubble: [String: JSONValue] = ["type": .string("bubble"), "body": box(texts)]
+    if let url = card["image_url"]?.string, url.hasPrefix("https://"), url.utf16.count <= urlUnits {
+      bubble["hero"] = .object([
+        "type": .string("image"), "url": .string(url), "size": .string("full"),
+        "aspectRatio": .string("20:13"), "aspectMode": .string("cover"),
+      ])
+    }
+    let buttons = (card["buttons"]?.array ?? []).compactMap { action($0, labelUnits: labelUnits) }
+    if !buttons.isEmpty {
+      bubble["footer"] = box(
+        buttons.map {
+          .object(["type": .string("button"), "height": .string("sm"), "action": $0])
+        })
+    }
+    return .object(bubble)
+  }
+
+  private static func text(_ text: String, more: [String: JSONValue]) -> JSONValue {
+    .object(
+      ["type": .string("text"), "text": .string(text), "wrap": .bool(true)].merging(more) { $1 })
+  }
+
+  private static func box(_ contents: [JSONValue]) -> JSONValue {
+    .object([
+      "type": .string("box"), "layout": .string("vertical"), "spacing": .string("sm"),
+      "contents": .array(contents),
+    ])
+  }
+
+  /// A button: a link, or a reply whose value and label come back as a postback. What does not fit
+  /// into its data comes back as a text.
+  private static func action(_ button: JSONValue, labelUnits: Int) -> JSONValue? {
+    guard let label = button["label"]?.string, !label.isEmpty, let value = button["value"]?.string
+    else { return nil }
+    let shown = JSONValue.string(cut(label, units: labelUnits))
+    if button["type"]?.string == "url" {
+      guard value.utf16.count <= urlUnits else { return nil }
+      return .object(["type": .string("uri"), "label": shown, "uri": .string(value)])
+    }
+    let data = JSONValue.object(["v": .string(value), "l": .string(label)]).text
+    let text = String(decoding: data, as: UTF8.self)
+    guard text.utf16.count <= dataUnits else {
+      return .object([
+        "type": .string("message"), "label": shown,
+        "text": .string(cut(label, units: dataUnits)),
+      ])
+    }
+    return .object([
+      "type": .string("postback"), "label": shown, "data": .string(text),
+      "displayText": .string(cut(label, units: dataUnits)),
+    ])
+  }
+
+  static func cut(_ text: String, units: Int) -> String {
+    guard text.utf16.count > units else { return text }
+    var count = 1
+    return String(
+      text.prefix { character in
+        count += character.utf16.count
+        return count <= units
+      }) + "…"
+  }
+}

@@ -1,0 +1,97 @@
+"""Checks the platform of line_platform.py with LINE's official SDK (line-bot-sdk): its parser of webhooks accepts what
+the platform sends, and its client talks to the platform.
+"""
+
+import secrets
+import uuid
+
+from line_platform import Platform
+from linebot.v3 import WebhookParser
+from linebot.v3.exceptions import InvalidSignatureError
+from linebot.v3.messaging import (
+    ApiClient, ApiException, Configuration, MessagingApi, PushMessageRequest, ReplyMessageRequest, TextMessage,
+)
+from linebot.v3.webhooks import (
+    AudioMessageContent, FileMessageContent, FollowEvent, ImageMessageContent, LocationMessageContent, MessageEvent,
+    PostbackEvent, StickerMessageContent, TextMessageContent, UnfollowEvent, VideoMessageContent,
+)
+
+
+def all_events(platform: Platform, friend) -> list[tuple[dict, type, type | None]]:
+    """One event of each kind, with the SDK's types of the event and of its message."""
+    provider = {"type": "line"}
+    message = platform.message
+    return [
+        (platform.text(friend, "สวัสดี 🎉"), MessageEvent, TextMessageContent),
+        (message(friend, "sticker", packageId="446", stickerId="1988", stickerResourceType="STATIC",
+                 keywords=["happy"], quoteToken="q"), MessageEvent, StickerMessageContent),
+        (message(friend, "image", contentProvider=provider, quoteToken="q"), MessageEvent, ImageMessageContent),
+        (message(friend, "video", duration=60_000, contentProvider=provider, quoteToken="q"), MessageEvent,
+         VideoMessageContent),
+        (message(friend, "audio", duration=60_000, contentProvider=provider), MessageEvent, AudioMessageContent),
+        (message(friend, "file", fileName="bill.pdf", fileSize=2138), MessageEvent, FileMessageContent),
+        (message(friend, "location", title="Shop", address="1 Silom Rd", latitude=13.72, longitude=100.53),
+         MessageEvent, LocationMessageContent),
+        (platform.event(friend, "postback", postback={"data": "order=7"}), PostbackEvent, None),
+        (platform.event(friend, "follow", follow={"isUnblocked": False}), FollowEvent, None),
+        (platform.event(friend, "unfollow"), UnfollowEvent, None),
+    ]
+
+
+def refused(status: int, call) -> bool:
+    try:
+        call()
+    except ApiException as fault:
+        return fault.status == status
+    return False
+
+
+def check(platform: Platform, promise) -> None:
+    friend = platform.friend("SDK")
+    parser = WebhookParser(platform.secret)
+    events = all_events(platform, friend)
+    body = platform.body(*[event for event, _, _ in events])
+    parsed = parser.parse(body.decode(), platform.signature(body))
+    promise("the SDK's parser accepts the platform's webhooks, each event by its type",
+            [type(it) for it in parsed] == [kind for _, kind, _ in events] and all(
+                isinstance(it.message, content) for it, (_, _, content) in zip(parsed, events) if content)
+            and all(it.webhook_event_id == event["webhookEventId"] for it, (event, _, _) in zip(parsed, events)))
+    try:
+        parser.parse(body.decode() + " ", platform.signature(body))
+        promise("the SDK refuses a changed body", False)
+    except InvalidSignatureError:
+        promise("the SDK refuses a changed body", True)
+    with ApiClient(Configuration(host=platform.url, access_token=platform.token)) as client:
+        api = MessagingApi(client)
+        promise("its client reads the bot's name and a profile",
+                api.get_bot_info().display_name == "Shop bot" and api.get_profile(friend.id).display_name == "SDK")
+        push = PushMessageRequest(to=friend.id, messages=[TextMessage(text="one")])
+        key = str(uuid.uuid4())
+        api.push_message(push, x_line_retry_key=key)
+        promise("it pushes, and a repeated retry key is 409 and delivers nothing",
+                refused(409, lambda: api.push_message(push, x_line_retry_key=key)) and friend.texts == ["one"])
+        token = platform.text(friend, "?")["replyToken"]
+        reply = ReplyMessageRequest(reply_token=token, messages=[TextMessage(text="two")])
+        api.reply_message(reply)
+        promise("it replies once with a reply token",
+                refused(400, lambda: api.reply_message(reply)) and friend.texts == ["one", "two"])
+        old = platform.text(friend, "?")["replyToken"]
+        platform.later += 61
+        promise("a reply token of more than a minute is refused", refused(400, lambda: api.reply_message(
+            ReplyMessageRequest(reply_token=old, messages=[TextMessage(text="late")]))))
+        platform.later -= 61
+        promise("a text of more than 5,000 characters is refused", refused(400, lambda: api.push_message(
+            PushMessageRequest(to=friend.id, messages=[TextMessage(text="x" * 5_001)]))))
+        platform.limited = [1]
+        promise("429 is 429", refused(429, lambda: api.push_message(push)))
+    with ApiClient(Configuration(host=platform.url, access_token="wrong")) as client:
+        promise("a wrong access token is 401", refused(401, lambda: MessagingApi(client).get_bot_info()))
+
+
+if __name__ == "__main__":
+    def say(name: str, holds: bool) -> None:
+        print("PASS" if holds else "FAIL", name)
+        if not holds:
+            raise SystemExit(1)
+
+    check(Platform(0, secrets.token_hex(16), secrets.token_urlsafe(32)), say)
