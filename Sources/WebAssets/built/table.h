@@ -226,94 +226,94 @@ static const unsigned char brotli_24[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-work-ar-d49ef985c0.js"
+#embed "console-work-ar-af36abd27f.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-work-ar-d49ef985c0.js.gz"
+#embed "console-work-ar-af36abd27f.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-work-ar-d49ef985c0.js.br"
+#embed "console-work-ar-af36abd27f.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-work-de-94be57ee2d.js"
+#embed "console-work-de-7a618b23f5.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-work-de-94be57ee2d.js.gz"
+#embed "console-work-de-7a618b23f5.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-work-de-94be57ee2d.js.br"
+#embed "console-work-de-7a618b23f5.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "console-work-es-b9d5b68a5e.js"
+#embed "console-work-es-3835664c04.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "console-work-es-b9d5b68a5e.js.gz"
+#embed "console-work-es-3835664c04.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "console-work-es-b9d5b68a5e.js.br"
+#embed "console-work-es-3835664c04.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-work-ja-c95a53ea5f.js"
+#embed "console-work-ja-96804ac4d2.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-work-ja-c95a53ea5f.js.gz"
+#embed "console-work-ja-96804ac4d2.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-work-ja-c95a53ea5f.js.br"
+#embed "console-work-ja-96804ac4d2.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "console-work-th-9afbdfd6f7.js"
+#embed "console-work-th-2292c4b486.js"
 };
 static const unsigned char gzip_29[] = {
-#embed "console-work-th-9afbdfd6f7.js.gz"
+#embed "console-work-th-2292c4b486.js.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "console-work-th-9afbdfd6f7.js.br"
+#embed "console-work-th-2292c4b486.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-ar-2d6b970d74.js"
+#embed "console-settings-ar-d868e0be63.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-ar-2d6b970d74.js.gz"
+#embed "console-settings-ar-d868e0be63.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-ar-2d6b970d74.js.br"
+#embed "console-settings-ar-d868e0be63.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-de-c20a87e11d.js"
+#embed "console-settings-de-90271d08c2.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-de-c20a87e11d.js.gz"
+#embed "console-settings-de-90271d08c2.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-de-c20a87e11d.js.br"
+#embed "console-settings-de-90271d08c2.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-es-57683e653b.js"
+#embed "console-settings-es-e2926fc420.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-es-57683e653b.js.gz"
+#embed "console-settings-es-e2926fc420.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-es-57683e653b.js.br"
+#embed "console-settings-es-e2926fc420.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-ja-98482be85a.js"
+#embed "console-settings-ja-9686813d02.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-ja-98482be85a.js.gz"
+#embed "console-settings-ja-9686813d02.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-ja-98482be85a.js.br"
+#embed "console-settings-ja-9686813d02.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-settings-th-14143ed048.js"
+#embed "console-settings-th-49f85678e8.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-settings-th-14143ed048.js.gz"
+#embed "console-settings-th-49f85678e8.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-settings-th-14143ed048.js.br"
+#embed "console-settings-th-49f85678e8.js.br"
 };
 static const unsigned char plain_35[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -325,13 +325,13 @@ static const unsigned char brotli_35[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_36[] = {
-#embed "console-c413cc9a58.css"
+#embed "console-0d4629486b.css"
 };
 static const unsigned char gzip_36[] = {
-#embed "console-c413cc9a58.css.gz"
+#embed "console-0d4629486b.css.gz"
 };
 static const unsigned char brotli_36[] = {
-#embed "console-c413cc9a58.css.br"
+#embed "console-0d4629486b.css.br"
 };
 static const unsigned char plain_37[] = {
 #embed "icon-192-799c892582.png"
@@ -361,31 +361,31 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-7e99f1d363.js"
+#embed "console-files-9fe7e4036e.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-7e99f1d363.js.gz"
+#embed "console-files-9fe7e4036e.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-7e99f1d363.js.br"
+#embed "console-files-9fe7e4036e.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-pages-b8e14579d9.js"
+#embed "console-pages-7348c47965.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-pages-b8e14579d9.js.gz"
+#embed "console-pages-7348c47965.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-pages-b8e14579d9.js.br"
+#embed "console-pages-7348c47965.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-a28a6c4c12.js"
+#embed "console-8b5152c84f.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-a28a6c4c12.js.gz"
+#embed "console-8b5152c84f.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-a28a6c4c12.js.br"
+#embed "console-8b5152c84f.js.br"
 };
 static const unsigned char plain_45[] = {
 #embed "console.html"
@@ -400,13 +400,13 @@ static const unsigned char brotli_46[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_47[] = {
-#embed "setup-21463a7315.js"
+#embed "setup-01f9416d28.js"
 };
 static const unsigned char gzip_47[] = {
-#embed "setup-21463a7315.js.gz"
+#embed "setup-01f9416d28.js.gz"
 };
 static const unsigned char brotli_47[] = {
-#embed "setup-21463a7315.js.br"
+#embed "setup-01f9416d28.js.br"
 };
 static const unsigned char plain_48[] = {
 #embed "setup.html"
@@ -546,43 +546,43 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-work-ar-d49ef985c0.js",
+    {"/assets/console-work-ar-af36abd27f.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-work-de-94be57ee2d.js",
+    {"/assets/console-work-de-7a618b23f5.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/console-work-es-b9d5b68a5e.js",
+    {"/assets/console-work-es-3835664c04.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-work-ja-c95a53ea5f.js",
+    {"/assets/console-work-ja-96804ac4d2.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/console-work-th-9afbdfd6f7.js",
+    {"/assets/console-work-th-2292c4b486.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-ar-2d6b970d74.js",
+    {"/assets/console-settings-ar-d868e0be63.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-de-c20a87e11d.js",
+    {"/assets/console-settings-de-90271d08c2.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-es-57683e653b.js",
+    {"/assets/console-settings-es-e2926fc420.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-ja-98482be85a.js",
+    {"/assets/console-settings-ja-9686813d02.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-settings-th-14143ed048.js",
+    {"/assets/console-settings-th-49f85678e8.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
@@ -590,7 +590,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
-    {"/assets/console-c413cc9a58.css",
+    {"/assets/console-0d4629486b.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_36), FORM(gzip_36), FORM(brotli_36)},
@@ -614,15 +614,15 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-7e99f1d363.js",
+    {"/assets/console-files-9fe7e4036e.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-pages-b8e14579d9.js",
+    {"/assets/console-pages-7348c47965.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-a28a6c4c12.js",
+    {"/assets/console-8b5152c84f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
@@ -634,7 +634,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_46), FORM(gzip_46), FORM(brotli_46)},
-    {"/assets/setup-21463a7315.js",
+    {"/assets/setup-01f9416d28.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},

@@ -241,11 +241,22 @@ interface VisitContext {
 }
 
 /** A row of the list; `inbox` frames carry the same. */
+/** What became of the messages that were to be sent on a channel, the oldest first. */
+interface ChannelDeliveries {
+  channel: string;
+  is_blocked: boolean;
+  /** Why the last attempt failed, if a message waits. */
+  problem: string | null;
+  deliveries: { seq: number; status: 'sent' | 'failed' | 'pending'; reason: string | null }[];
+}
+
 interface ConversationRow {
   id: string;
   title?: string;
   /** `waiting`, `active` or `closed` */
   status: string;
+  /** `web`, or the name of a channel. Missing: an older gateway. */
+  channel?: string;
   visitor: Named | null;
   assignee: Named | null;
   /** Whose members take it. Missing: an older gateway. */
@@ -405,6 +416,24 @@ interface Assist {
   timeout_seconds: number;
   automatic: 'off' | 'replies' | 'conversations';
   automatic_notice: string;
+}
+
+interface Channel {
+  name: string;
+  webhook_path: string;
+  /** Null: the gateway does not know its public URL. */
+  webhook_url: string | null;
+  signing_credential: string;
+  sending_credential: string;
+  /** Whether these are stored. */
+  receives: boolean;
+  sends: boolean;
+}
+
+interface ChannelTrial {
+  works: boolean;
+  account: string | null;
+  detail: string;
 }
 
 interface AssistTrial {
@@ -833,6 +862,7 @@ interface Rest {
   get(path: 'attachments/usage'): Promise<{ bytes: number; total_bytes: number }>;
   get(path: 'identity-provider'): Promise<IdentityProviderAnswer>;
   get(path: 'assist'): Promise<AssistAnswer>;
+  get(path: 'channels'): Promise<{ channels: Channel[] }>;
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;
   get(path: 'live-chat/analytics/operators', query: Query): Promise<GroupsAnswer<'operators'>>;
   get(path: 'live-chat/analytics/teams', query: Query): Promise<GroupsAnswer<'teams'>>;
@@ -868,6 +898,7 @@ interface Rest {
   post(path: '/api/v1/auth/sessions/end-others'): Promise<{ ended: number }>;
   post(path: '/api/v1/auth/password', body: { current: string; new: string }): Promise<unknown>;
   post(path: 'assist/trial'): Promise<AssistTrial>;
+  post(path: `channels/${string}/test`): Promise<ChannelTrial>;
   post(path: 'members', body: object): Promise<{ member: Member }>;
   post(path: 'teams', body: object): Promise<{ team: Team }>;
   post(path: 'api-keys', body: object): Promise<{ api_key: ApiKey; key: string }>;

@@ -3,6 +3,7 @@
 import { el } from '../../shared/dom.js';
 import { t } from '../shell/language.js';
 import { part } from '../shell/rest.js';
+import { channels } from './channels.js';
 import { collection, every } from './collection.js';
 import { text } from './fields.js';
 import { refusal, taken } from './form.js';
@@ -11,14 +12,15 @@ import { ago } from './times.js';
 
 /** @param {import('./pane.js').SettingsContext} context */
 export function open(context) {
+  const below = channels(context);
   return collection(context, {
     name: 'credentials',
     title: t('Credentials'),
-    lead: t('Secrets for other services. They are stored encrypted and are never shown again. Nothing uses them yet: Chirrup has no LINE channel.'),
+    lead: t('Secrets for other services. They are stored encrypted and are never shown again.'),
     one: t('Credential'),
     make: t('New credential'),
     look: 'shield',
-    empty: [t('No credentials yet'), t('You can store them now for a future LINE channel.')],
+    empty: [t('No credentials yet'), t('LINE needs two: channel_secret and channel_access_token.')],
     locked: lockedFor(context),
     load: () => every((query) => context.rest.get('credentials', query), 'credentials'),
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
@@ -33,13 +35,13 @@ export function open(context) {
     fields: (form, item, isNew) => [
       isNew && text(form, 'provider', {
         label: t('Service'),
-        hint: t('In lower case, for example line or telegram.'),
+        hint: t('In lower case, for example line.'),
         max: 64,
         code: true,
       }),
       isNew && text(form, 'name', {
         label: t('Name'),
-        hint: t('If you have several for one service.'),
+        hint: t('For LINE: channel_secret or channel_access_token.'),
         max: 100,
       }),
       text(form, 'secret', {
@@ -67,6 +69,8 @@ export function open(context) {
       const updated_at = new Date().toISOString();
       return { item: answer?.credential ?? { provider, name, updated_at } };
     },
+    below: () => [below.root],
+    after: () => { void below.reload(); },
     saved: t('Secret replaced'),
     remove: ({ provider, name }) => context.rest.remove(`credentials/${part(provider)}${
       name && name !== 'default' ? `?name=${part(name)}` : ''}`),

@@ -20,7 +20,7 @@ const STATES = { draft: t('Draft'), published: t('Published'), inactive: t('Unpu
  * @type {Record<string, string>}
  */
 const COPIES = {
-  none: t('Not synchronised: there is no LINE channel yet. Only the widget shows menus.'),
+  none: t('Not synchronised with LINE. Only the widget shows menus.'),
   pending: t('Waiting to be sent to LINE.'),
   synced: t('LINE shows this version.'),
   failed: t('LINE refused this menu.'),

@@ -6,6 +6,7 @@ import { takeFiles } from '../../shared/take-files.js';
 import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
 import { t } from '../shell/language.js';
 import { Actions } from './actions.js';
+import { ChannelLine } from './channel-line.js';
 import { bubbleText, extra } from './cards.js';
 import { Composer } from './composer.js';
 import { dueWords } from '../inbox/due.js';
@@ -122,6 +123,7 @@ export class Pane {
     this.view = this.#makeView();
     this.log = this.view.root;
     this.strip = el('div.collision', { role: 'status', hidden: true });
+    this.channel = new ChannelLine();
     this.composer = new Composer({
       send: (body, kind, close) => this.#send(body, kind, close),
       typed: (text) => this.talk?.typing.type(text),
@@ -144,6 +146,7 @@ export class Pane {
         'div.dock',
         {},
         this.sheet.root,
+        this.channel.root,
         this.strip,
         this.composer.canned.root,
         this.composer.names.root,
@@ -349,6 +352,7 @@ export class Pane {
     this.view.render(items, this.#row?.visitor?.name ?? '');
     const isSeen = document.visibilityState === 'visible';
     if (talk?.ready && this.view.isAtEnd && isSeen) talk.marks.confirm('read', talk.head);
+    this.channel.show(this.id, this.#row?.channel);
     this.#hint(status, talk);
   }
 

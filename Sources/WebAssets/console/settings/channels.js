@@ -1,0 +1,72 @@
+// The channels below the credentials that they need: the address of the webhook, and a test.
+
+import { el } from '../../shared/dom.js';
+import { t } from '../shell/language.js';
+import { part, sentence } from '../shell/rest.js';
+import { copyable } from './fields.js';
+import { isAdmin } from './pane.js';
+
+/** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+
+/** @type {Record<string, string>} */
+const NAMES = { line: 'LINE' };
+
+/**
+ * @param {SettingsContext} context
+ * @param {Channel} channel
+ */
+function box(context, channel) {
+  const url = channel.webhook_url ?? location.origin + channel.webhook_path;
+  const status = el('p.hint', { role: 'status' });
+  const missing = [
+    !channel.receives && channel.signing_credential, !channel.sends && channel.sending_credential,
+  ].filter(Boolean).join(', ');
+  const test = el('button.button', {
+    type: 'button',
+    disabled: !channel.sends || !isAdmin(context),
+    click: async () => {
+      test.disabled = true;
+      status.textContent = t('Waiting for the answer');
+      try {
+        const answer = await context.rest.post(`channels/${part(channel.name)}/test`);
+        status.textContent = answer.works
+          ? t('It works. The account is “{}”.', answer.account ?? '') : answer.detail;
+      } catch (error) {
+        status.textContent = sentence(error);
+      }
+      test.disabled = false;
+    },
+  }, t('Test'));
+  return el(
+    'section.channel',
+    { 'aria-label': NAMES[channel.name] ?? channel.name },
+    el('h3', {}, NAMES[channel.name] ?? channel.name),
+    missing
+      ? el('p.hint', {}, t('Still needed, as credentials of the service {1}: {2}.',
+        channel.name, missing))
+      : el('p.hint', {}, t('Both credentials are stored.')),
+    el('p', {}, t('Address of the webhook, to enter there:')),
+    el('code.webhook-url', {}, url),
+    copyable(url, t('Copy address')),
+    test,
+    status,
+  );
+}
+
+/**
+ * A node that fills itself, and again after `reload`.
+ * @param {SettingsContext} context
+ */
+export function channels(context) {
+  const root = el('div.channels');
+  const reload = async () => {
+    try {
+      const { channels: all } = await context.rest.get('channels');
+      root.replaceChildren(...all.map((it) => box(context, it)));
+    } catch (error) {
+      root.replaceChildren(el('p.trouble-line', {}, sentence(error)));
+    }
+  };
+  void reload();
+  return { root, reload };
+}
