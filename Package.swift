@@ -135,8 +135,8 @@ let package = Package(
     layer(
       "Channels",
       [
-        "Conversations", "Webhooks", "HTTPClient", "Directory", "SharedSQL", "Postgres", "OpenSSL",
-        "Kernel", "Chat", "JSON", "Primitives",
+        "Conversations", "Attachments", "Webhooks", "HTTPClient", "Directory", "SharedSQL",
+        "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Primitives",
       ]),
     layer(
       "REST",

@@ -79,6 +79,8 @@ public enum AttachmentLimits {
   public static let thumbnailType = "image/webp"
   /// How long a link is valid.
   public static let linkSeconds: Int64 = 600
+  /// How long a link is valid that a channel's platform has got: people open it in their app.
+  public static let channelLinkSeconds: Int64 = 30 * 86_400
   /// Uploads of one caller that are in no message yet.
   public static let unsentPerCaller: Int64 = 20
   /// Uploads of one workspace that are not complete.

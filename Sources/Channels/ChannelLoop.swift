@@ -1,7 +1,10 @@
 /// The state of the channel worker's thread. Each turn notes what is new in the log, takes the next
 /// message of each conversation that is due, sends it and records its outcome.
+import Attachments
+import Chat
 import Directory
 import HTTPClient
+import JSON
 import Kernel
 import Postgres
 import Primitives
@@ -197,9 +200,10 @@ struct ChannelLoop: ~Copyable {
     case .secret(let secret):
       let isTokenGood = sending.replyTokenSeconds <= channel.capabilities.replyAgainSeconds
       let token = isTokenGood ? sending.replyToken : nil
+      guard let message = withFiles(sending) else { return }
       start(
         channel.request(
-          for: sending.message, replyToken: token, at: base, secret: secret,
+          for: message, replyToken: token, at: base, secret: secret,
           milliseconds: options.timeoutMilliseconds),
         .message(sending, usesReplyToken: token != nil, begun: SystemClock.now()))
     case .unreadable:
@@ -208,6 +212,35 @@ struct ChannelLoop: ~Copyable {
         dropsToken: false)
     case nil: refuse(sending, "No \(channel.sendingCredential) is stored for \(channel.name).")
     }
+  }
+
+  /// The message with links to its files. Nil: it has failed, or PostgreSQL is unavailable.
+  private mutating func withFiles(_ sending: ChannelOutbox.Sending) -> OutboundMessage? {
+    var message = sending.message
+    guard message.kind == .file else { return message }
+    guard let publicURL = options.publicURL else {
+      refuse(sending, "The gateway has no public_url, which links to files need.")
+      return nil
+    }
+    let listed = JSONValue(message.payload)?["attachments"]?.array ?? []
+    let ids = listed.compactMap { $0["id"]?.string.flatMap { Identifier($0) } }
+    let statement = Attachment.shown(ids, in: sending.workspace, session: sending.session)
+    guard let rows = database.run(statement.query) else { return nil }
+    let now = SystemClock.wallTime().microseconds / 1_000_000
+    let found = Dictionary(
+      statement.answer(rows).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    message.files = ids.compactMap { found[$0] }.map { file in
+      OutboundFile(
+        name: file.name, type: file.type, byteCount: file.byteCount,
+        url: publicURL
+          + AttachmentLink(file.key, end: now + AttachmentLimits.channelLinkSeconds)
+          .url(signedBy: options.secrets))
+    }
+    guard !message.files.isEmpty else {
+      refuse(sending, "The files are deleted.")
+      return nil
+    }
+    return message
   }
 
   private mutating func start(_ request: HTTPRequest, _ purpose: Purpose) {

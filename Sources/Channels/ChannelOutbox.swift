@@ -19,7 +19,7 @@ enum ChannelOutbox {
   /// Entries that are sent: those that the widget shows a visitor as a message of the other side.
   static let isSent: SQL = """
     m.role IN ('operator', 'bot', 'system', 'assistant')
-      AND m.kind IN ('text', 'card', 'buttons', 'carousel')
+      AND m.kind IN ('text', 'file', 'card', 'buttons', 'carousel')
     """
 
   /// Whether there are conversations that are watched, whether any is due, and whether a profile

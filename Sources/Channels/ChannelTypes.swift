@@ -73,6 +73,8 @@ public struct OutboundMessage: Sendable, Equatable {
   public var kind: EntryKind
   public var body: String
   public var payload: [UInt8]
+  /// Of a message of the kind `file`.
+  public var files: [OutboundFile] = []
 
   public init(
     id: Identifier, address: String, kind: EntryKind, body: String, payload: [UInt8]
@@ -82,6 +84,22 @@ public struct OutboundMessage: Sendable, Equatable {
     self.kind = kind
     self.body = body
     self.payload = payload
+  }
+}
+
+/// A file that is sent as a link.
+public struct OutboundFile: Sendable, Equatable {
+  public var name: String
+  /// The media type, found by the content; nil: unknown.
+  public var type: String?
+  public var byteCount: Int64
+  public var url: String
+
+  public init(name: String, type: String?, byteCount: Int64, url: String) {
+    self.name = name
+    self.type = type
+    self.byteCount = byteCount
+    self.url = url
   }
 }
 

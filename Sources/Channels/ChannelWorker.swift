@@ -10,6 +10,8 @@ public struct ChannelOptions: Sendable {
   public var secrets: SecretBox
   /// The URL of each channel's platform, without a slash at its end.
   public var platforms: [String: String]
+  /// Where people reach the gateway, for links to files. Nil: files are not sent.
+  public var publicURL: String?
   /// The time limit of one attempt.
   public var timeoutMilliseconds: Int
   /// Called when what operators see of a conversation has changed.
@@ -18,7 +20,7 @@ public struct ChannelOptions: Sendable {
   public var report: @Sendable (String) -> Void
 
   public init(
-    databaseURL: String, secrets: SecretBox, platforms: [String: String],
+    databaseURL: String, secrets: SecretBox, platforms: [String: String], publicURL: String?,
     timeoutMilliseconds: Int,
     onChange: @escaping @Sendable (_ session: Identifier, _ workspace: Identifier) -> Void,
     report: @escaping @Sendable (String) -> Void
@@ -26,6 +28,7 @@ public struct ChannelOptions: Sendable {
     self.databaseURL = databaseURL
     self.secrets = secrets
     self.platforms = platforms
+    self.publicURL = publicURL
     self.timeoutMilliseconds = timeoutMilliseconds
     self.onChange = onChange
     self.report = report

@@ -182,6 +182,7 @@ final class GatewayContext: Sendable {
     return try ChannelWorker(
       ChannelOptions(
         databaseURL: options.databaseURL, secrets: secrets, platforms: platforms(settings),
+        publicURL: settings.publicURL,
         timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
         onChange: { session, workspace in services.changed(session: session, of: workspace) },
         report: { logger.warning("\($0)") }))

@@ -149,6 +149,38 @@ import Testing
     #expect(action?["text"]?.string?.utf16.count ?? 0 <= LineMessages.dataUnits)
   }
 
+  @Test("files are images if LINE takes them as such, else links, five messages at most")
+  func files() {
+    func kinds(_ files: [OutboundFile], _ payload: String = "{}") -> [String] {
+      var message = message("see", kind: .file, payload: payload)
+      message.files = files
+      return LineMessages.messages(for: message, line.capabilities).map {
+        $0["type"]?.string == "text" ? $0["text"]?.string ?? "" : $0["type"]?.string ?? ""
+      }
+    }
+    func file(_ name: String, _ type: String?, _ bytes: Int64 = 10, _ scheme: String = "https")
+      -> OutboundFile
+    {
+      OutboundFile(name: name, type: type, byteCount: bytes, url: "\(scheme)://c/\(name)")
+    }
+    let (photo, bill) = (file("a.png", "image/png"), file("b.pdf", "application/pdf"))
+    #expect(kinds([photo]) == ["image"])
+    #expect(kinds([bill]) == ["b.pdf\nhttps://c/b.pdf"])
+    let caption = #"{"caption":true}"#
+    #expect(kinds([bill, photo], caption) == ["see", "image", "b.pdf\nhttps://c/b.pdf"])
+    // Too large, no type that LINE shows, or without TLS.
+    for other in [
+      file("c", "image/png", 1_000_001), file("c", "image/webp"), file("c", nil),
+      file("c", "image/jpeg", 10, "http"),
+    ] {
+      #expect(kinds([other]) == ["c\n" + other.url])
+    }
+    let ten = (0..<10).map { file("\($0).jpg", "image/jpeg") }
+    let shown = kinds(ten, caption)
+    #expect(shown.count == 5 && shown.first == "see")
+    #expect(shown.count { $0 == "image" } == 3 && shown.last?.split(separator: "\n").count == 14)
+  }
+
   @Test func verdicts() {
     func verdict(_ status: Int, _ body: String = "{}", reply: Bool = false, used: Bool = false)
       -> SendVerdict

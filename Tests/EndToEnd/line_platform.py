@@ -297,6 +297,11 @@ def fault_of(message) -> tuple[str, str] | None:
         if units(text) > TEXT_UNITS:
             return f"Length must be between 0 and {TEXT_UNITS}", "text"
         return None
+    if kind == "image":
+        for name in ("originalContentUrl", "previewImageUrl"):
+            if not message.get(name, "").startswith("https://") or units(message[name]) > 2_000:
+                return "Must be a valid HTTPS URL", name
+        return None
     if kind == "flex":
         if not 1 <= units(message.get("altText", "")) <= 400:
             return "Length must be between 1 and 400", "altText"

@@ -14,10 +14,12 @@ import urllib.request
 import uuid
 
 import line_sdk
+from attachments_test import Client, Place, png
 from line_platform import Friend, Platform, units
 
 ADMIN = "/api/v1/admin"
 CONVERSATIONS = ADMIN + "/live-chat/conversations"
+PUBLIC_URL = "https://chat.example.test"
 LIMIT = 60  # s; of waiting for what must come
 #: Messages in each direction while the gateway is killed.
 MANY = 200
@@ -135,7 +137,7 @@ class LineRun:
         key = self.sql("SELECT w.public_key FROM workspaces w JOIN memberships m ON m.workspace_id = w.id LIMIT 1")
         self.platform.webhook = f"{self.options.base_url}/api/v1/channels/line/{key}/webhook"
         for part in (self.without_credentials, self.both_ways, self.signatures, self.again, self.kinds, self.shapes,
-                     self.refusals, self.lost_answers, self.contact, self.closed, self.imported, self.down,
+                     self.files, self.refusals, self.lost_answers, self.contact, self.closed, self.imported, self.down,
                      self.killed):
             try:
                 part()
@@ -254,6 +256,30 @@ class LineRun:
         self.until("the tap is in the log", lambda: "Track it" in self.inbound(session))
         self.promise("a tap on a button is the visitor's choice, as in the widget",
                      self.messages(session)[-1]["payload"]["reply"]["value"] == "track")
+
+    def files(self) -> None:
+        friend = self.platform.friend("Files")
+        session = self.say(friend, "show me")
+        host, port = self.options.base_url.removeprefix("http://").split(":")
+        place = Place(Client((host, int(port)), self.bearer), f"{CONVERSATIONS}/{session}")
+        contents = {"photo.png": png(40, 30), "bill.txt": b"to pay: 7"}
+        ids = [place.upload(name, data)[1]["id"] for name, data in contents.items()]
+        status, message = place.say(ids, "here they are")
+        self.promise("an operator sends two files", status == 201)
+        self.until("they come", lambda: len(friend.came) == 3)
+        caption, image, links = (it for _, it in friend.came)
+        self.promise("with the words beside them", caption["text"] == "here they are")
+        name, url = links["text"].split("\n")
+        urls = {"photo.png": image["originalContentUrl"], name: url}
+        self.promise(f"the image as one, the other as a link at the public URL: {links['text']}",
+                     name == "bill.txt" and image["previewImageUrl"] == urls["photo.png"]
+                     and all(it.startswith(PUBLIC_URL + "/") for it in urls.values()))
+        for name, url in urls.items():
+            with urllib.request.urlopen(self.options.base_url + url.removeprefix(PUBLIC_URL), timeout=30) as answer:
+                data, kind = answer.read(), answer.headers["Content-Type"]
+            self.promise(f"the link of {name} brings it, as {kind}", data == contents[name] or (
+                kind == "image/png" and data.startswith(b"\x89PNG")))
+        self.until("it is noted", lambda: self.delivery(message["id"]) == "sent")
 
     def refusals(self) -> None:
         friend = self.platform.friend("Refused")

@@ -16,7 +16,7 @@ public struct LineChannel: Channel {
   /// A reply token is valid for a minute. A first attempt must leave time for a second one, which
   /// finds out what became of the first: LINE takes a token once.
   public let capabilities = ChannelCapabilities(
-    typing: false, readMarks: false, buttons: true, attachments: false, textUnitsMax: 5_000,
+    typing: false, readMarks: false, buttons: true, attachments: true, textUnitsMax: 5_000,
     messagesPerRequest: 5, replySeconds: 20, replyAgainSeconds: 50, retryHours: 24)
 
   /// The longest answer that is read.

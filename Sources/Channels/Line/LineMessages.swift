@@ -13,12 +13,15 @@ enum LineMessages {
   static let quickRepliesMax = 13
   static let bubblesMax = 12
   static let flexBytes = 50_000
+  /// Bytes of an image that is its own preview.
+  static let imageBytes: Int64 = 1_000_000
 
   /// At most `messagesPerRequest`: the longest body of the log has fewer parts.
   static func messages(
     for message: OutboundMessage, _ capabilities: ChannelCapabilities
   ) -> [JSONValue] {
     let payload = message.payload.isEmpty ? nil : JSONValue(message.payload)
+    if message.kind == .file { return files(message, payload, capabilities) }
     if let payload, let flex = flex(message, payload) { return [flex] }
     let parts = parts(of: message.body, unitsMax: capabilities.textUnitsMax)
       .prefix(capabilities.messagesPerRequest)
@@ -35,6 +38,40 @@ enum LineMessages {
       ])
     }
     return messages.map { .object($0) }
+  }
+
+  /// What was written beside the files, images that LINE shows by itself, and a text with the links
+  /// of all others.
+  private static func files(
+    _ message: OutboundMessage, _ payload: JSONValue?, _ capabilities: ChannelCapabilities
+  ) -> [JSONValue] {
+    let isCaption = payload?["caption"]?.bool == true
+    var texts = isCaption ? parts(of: message.body, unitsMax: capabilities.textUnitsMax) : []
+    // One is left for images or for links.
+    texts = Array(texts.prefix(capabilities.messagesPerRequest - 1))
+    let room = capabilities.messagesPerRequest - texts.count
+    var images = message.files.filter { isImage($0) }
+    if images.count > room || images.count < message.files.count {
+      images = Array(images.prefix(room - 1))
+    }
+    let links = message.files.filter { !images.contains($0) }.map { "\($0.name)\n\($0.url)" }
+    let objects = images.map { image -> JSONValue in
+      .object([
+        "type": .string("image"), "originalContentUrl": .string(image.url),
+        "previewImageUrl": .string(image.url),
+      ])
+    }
+    if !links.isEmpty { texts.append(links.joined(separator: "\n\n")) }
+    let shown = texts.map { text -> JSONValue in
+      .object(["type": .string("text"), "text": .string(text)])
+    }
+    return links.isEmpty ? shown + objects : shown.dropLast() + objects + shown.suffix(1)
+  }
+
+  /// Whether LINE takes the image as one: by HTTPS, JPEG or PNG, and small enough for the preview.
+  private static func isImage(_ file: OutboundFile) -> Bool {
+    ["image/jpeg", "image/png"].contains(file.type) && file.byteCount <= imageBytes
+      && file.url.hasPrefix("https://") && file.url.utf16.count <= urlUnits
   }
 
   /// A text in parts of at most `unitsMax`, split after a line, else after a blank, else between

@@ -106,35 +106,16 @@ extension AttachmentRoutes {
   }
 }
 
-/// A link that its signature alone authorises, until a time.
-struct AttachmentLink: Sendable, Equatable {
-  static let path = "/api/v1/attachments"
-
-  var key: AttachmentKey
-  /// Seconds since 1970.
-  var end: Int64
-
-  init(_ key: AttachmentKey, until time: WallTime) {
-    self.key = key
-    end = time.microseconds / 1_000_000
-  }
-
-  private var text: [UInt8] { Array("attachment \(key.text) until \(end)".utf8) }
-
-  func url(signedBy secrets: SecretBox) -> String {
-    let signature = Base64.url.encode(secrets.signature(of: text))
-    return "\(AttachmentLink.path)/\(key.id)?workspace=\(key.workspace)"
-      + (key.isThumbnail ? "&thumbnail=1" : "") + "&expires=\(end)&signature=\(signature)"
-  }
-
+extension AttachmentLink {
   /// The link of a request; nil: the signature is not ours.
   init?(id: Identifier, _ query: QueryString, signedBy secrets: SecretBox) {
     guard let workspace = query["workspace"].flatMap({ Identifier($0) }),
       let end = query["expires"].flatMap({ Int64($0) }),
       let signature = query["signature"].flatMap({ Base64.url.decode($0.utf8) })
     else { return nil }
-    key = AttachmentKey(workspace: workspace, id: id, isThumbnail: query["thumbnail"] == "1")
-    self.end = end
-    guard secrets.isSignature(signature, of: text) else { return nil }
+    let link = AttachmentLink(
+      AttachmentKey(workspace: workspace, id: id, isThumbnail: query["thumbnail"] == "1"), end: end)
+    guard link.isSignature(signature, by: secrets) else { return nil }
+    self = link
   }
 }
