@@ -264,6 +264,7 @@ examples = {
     f"DELETE {talk}/{{id}}": of(id=waiting[7]),
     f"POST {talk}/{{id}}/restore": of(id=waiting[6], body={}),
     f"GET {live}/deleted-conversations": of(q="a", limit=2),
+    f"GET {talk}/{{id}}/mail": of(id=waiting[0]),
     f"GET {talk}/{{id}}/messages": of(id=waiting[0], around=1),
     f"GET {live}/messages/search": of(q="anybody"),
     f"POST {talk}/{{id}}/messages": of(id=waiting[0], body={"body": "Yes"}),
@@ -360,6 +361,13 @@ examples = {
     "POST /api/v1/widget/offline": of(body=left),
     "PUT /api/v1/widget/sessions/{id}/rating": of(id=visits[3]["session"], body={"rating": 5, "comment": "kind"}),
     "GET /api/v1/widget/sessions/{id}/transcript": of(id=visits[3]["session"]),
+    "POST /api/v1/widget/sessions/{id}/transcript/mail": of(id=visits[3]["session"], body={}),
+    # Links of e-mails: without a mail server there are none.
+    "GET /api/v1/auth/password-link/{token}": of(token="none"),
+    "POST /api/v1/auth/password-link/{token}": of(token="none", body="password=battery+staple"),
+    "GET /api/v1/mail/unsubscribe/{token}": of(token="none"),
+    "POST /api/v1/mail/unsubscribe/{token}": of(token="none", body="List-Unsubscribe=One-Click"),
+    "POST /api/v1/auth/password-reset": of(body={"email": "nobody@example.com"}),
     "PUT /api/v1/auth/push": of(body={
         "endpoint": "https://push.example.net/s/1", "keys": {
             "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",

@@ -95,6 +95,11 @@ class Gateway:
         return found
 
 
+#: The beginnings of paths whose requests are right by themselves, whoever sends them: by the link of an e-mail or of a
+#: file, or by a platform's signature.
+PROVEN = ("/api/v1/auth/password-", "/api/v1/mail/", "/api/v1/attachments/{id}", "/api/v1/channels/")
+
+
 class Tally:
     """Counts the attacks of a class. Prints those that succeeded, and the sum for the table of run.sh."""
 

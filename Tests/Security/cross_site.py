@@ -5,7 +5,7 @@ A write must be refused with 403 and change nothing. An answer must never be rea
 routes name an origin, and none allows credentials.
 """
 
-from attacks import WRITES, Tally, begin
+from attacks import PROVEN, WRITES, Tally, begin
 
 gateway, options = begin(__doc__)
 tally = Tally("cross-site requests")
@@ -25,6 +25,7 @@ PAGES = {
 }
 # What a form or a script sends without a preflight.
 TYPES = {"json": "application/json", "text": "text/plain", "form": "application/x-www-form-urlencoded"}
+NO_COOKIE = (*PROVEN, "/api/v1/auth/login", "/api/v1/auth/provider", "/api/v1/auth/setup")
 
 
 def is_unreadable(path, answer, origin):
@@ -69,8 +70,8 @@ for method, path, operation in gateway.operations:
         origin = headers.get("Origin")
         if is_widget and origin == own:
             continue  # the page that the workspace lists
-        if not headers and path.startswith(("/api/v1/auth/login", "/api/v1/auth/provider", "/api/v1/auth/setup")):
-            continue  # a login or the setup needs no cookie: without an Origin it is that of a program
+        if not headers and path.startswith(NO_COOKIE):
+            continue  # these need no cookie: without an Origin the request is that of a program
         for kind, content in TYPES.items() if method in WRITES else [("", None)]:
             body = (example["body"] or {}) if method in WRITES else None
             sent = headers | cookie | ({"Content-Type": content} if content else {})
@@ -80,6 +81,9 @@ for method, path, operation in gateway.operations:
             if method in WRITES and not (is_widget and origin is None) and operation["security"] != [{"visitor": []}]:
                 # The widget's routes know the workspace by the body, which a form cannot send.
                 refusals = (403, 415) if is_widget and kind != "json" else (403,)
+                # Platforms sign what they send; a page has no signature.
+                if path.startswith("/api/v1/channels/"):
+                    refusals = (401, 429)
                 tally.attack(name + ": refused", answer.status in refusals, f"{answer.status} {answer.text[:120]}")
     for page, headers in PAGES.items():
         if "Origin" not in headers:

@@ -94,7 +94,10 @@ def fill():
         if example is None:
             tally.control(f"{method} {path} has an example in openapi_seeds.py", False)
             continue
-        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        content = operation["requestBody"]["content"]
+        if "application/json" not in content:
+            continue  # a part of a file
+        schema = content["application/json"]["schema"]
         for place, length in dict(texts(schema)).items():
             name = f"{method} {path} {'.'.join(map(str, place))}"
             for markup in MARKUP + [LINK]:

@@ -247,7 +247,12 @@ interface ChannelDeliveries {
   is_blocked: boolean;
   /** Why the last attempt failed, if a message waits. */
   problem: string | null;
-  deliveries: { seq: number; status: 'sent' | 'failed' | 'pending'; reason: string | null }[];
+  deliveries: {
+    message: string;
+    seq: number;
+    status: 'sent' | 'failed' | 'pending';
+    reason: string | null;
+  }[];
 }
 
 interface ConversationRow {

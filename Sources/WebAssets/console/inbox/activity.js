@@ -6,6 +6,7 @@
 
 import { Command, Event } from '../../shared/protocol.js';
 import { Typing } from '../../shared/typing.js';
+import { channelOf } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 
 const FOLLOWED_MAX = 32; // conversations; a connection may have 256 subscriptions
@@ -20,7 +21,8 @@ const UNSEEN = 60_000; // ms for which a visitor who looks at the chat has read 
  * @param {boolean?} online whether the visitor has the page open
  */
 export function doing(row, online) {
-  if (!row || row.status === 'closed' || online === null) return '';
+  // nobody tells what people do on another platform
+  if (!row || row.status === 'closed' || online === null || channelOf(row)) return '';
   if (!online) return t('left the page');
   const { last_message: last, visitor_read_seq: read, last_seq: head } = row;
   // who looks at the chat has read it up to its end

@@ -3,6 +3,7 @@
 import { el, icon, tick } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { authorOf, faceOf, nameOf, pathOf, unreadOf } from './inbox.js';
+import { channelOf } from '../shell/channels.js';
 import { locale, t } from '../shell/language.js';
 import { stars } from '../visitor/stars.js';
 
@@ -23,7 +24,7 @@ export function rowModel(row, { mine, wrote, on, first, typing, doing, selected 
     key: row.id,
     face: faceOf(row),
     name: nameOf(row),
-    topic: [row.team?.name, row.title || (row.visitor?.name ? '' : pathOf(row.context?.page))]
+    topic: [channelOf(row), row.team?.name, row.title || (row.visitor?.name ? '' : pathOf(row.context?.page))]
       .filter(Boolean).join(' · '),
     preview: typing ? t('typing: {}', typing)
       : doing && words ? t('{1} · {2}', doing, words) : doing || words,

@@ -1,15 +1,13 @@
 // The channels below the credentials that they need: the address of the webhook, and a test.
 
 import { el } from '../../shared/dom.js';
+import { nameOfChannel } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 import { part, sentence } from '../shell/rest.js';
 import { copyable } from './fields.js';
 import { isAdmin } from './pane.js';
 
 /** @typedef {import('./pane.js').SettingsContext} SettingsContext */
-
-/** @type {Record<string, string>} */
-const NAMES = { line: 'LINE' };
 
 /**
  * @param {SettingsContext} context
@@ -39,8 +37,8 @@ function box(context, channel) {
   }, t('Test'));
   return el(
     'section.channel',
-    { 'aria-label': NAMES[channel.name] ?? channel.name },
-    el('h3', {}, NAMES[channel.name] ?? channel.name),
+    { 'aria-label': nameOfChannel(channel.name) },
+    el('h3', {}, nameOfChannel(channel.name)),
     missing
       ? el('p.hint', {}, t('Still needed, as credentials of the service {1}: {2}.',
         channel.name, missing))

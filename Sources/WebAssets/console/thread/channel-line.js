@@ -1,28 +1,25 @@
-// The line above the composer of a conversation on a channel, such as LINE: whether what operators
-// and bots wrote was sent, and why not.
+// What became of messages on a channel, such as LINE: a line above the composer, and the reason at
+// each message that did not reach the person.
 
 import { el } from '../../shared/dom.js';
 import { api } from '../shell/api.js';
+import { nameOfChannel } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 
 const PAUSE = 3000; // ms between two requests while the conversation is open
 
-/** @type {Record<string, string>} */
-const NAMES = { line: 'LINE' };
-
 /**
- * What is to be said.
+ * What is to be said of the whole conversation.
  * @param {ChannelDeliveries} state
  */
 function words({ channel, is_blocked: isBlocked, problem, deliveries }) {
-  const name = NAMES[channel] ?? channel;
-  const last = deliveries.at(-1);
-  if (last?.status === 'failed') return t('Not sent to {1}: {2}', name, last.reason ?? '');
+  const name = nameOfChannel(channel);
   if (isBlocked) return t('The person has blocked your account at {}.', name);
+  const last = deliveries.at(-1);
   if (last?.status === 'pending') {
     return problem ? t('Waits to be sent to {1}: {2}', name, problem) : t('Being sent to {}', name);
   }
-  return last ? t('Sent to {}', name) : t('Replies go to {}', name);
+  return last?.status === 'sent' ? t('Sent to {}', name) : t('Replies go to {}', name);
 }
 
 export class ChannelLine {
@@ -30,6 +27,15 @@ export class ChannelLine {
   #id = '';
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
+  #changed;
+  /**
+   * Why messages have failed, by their ids.
+   * @type {Map<string, string>}
+   */
+  #reasons = new Map();
+
+  /** @param {() => void} changed is called when the messages are to be drawn again */
+  constructor(changed) { this.#changed = changed; }
 
   /**
    * Shows the state of this conversation; of none if it is on no channel.
@@ -40,9 +46,31 @@ export class ChannelLine {
     const wanted = channel && channel !== 'web' ? id : '';
     if (wanted === this.#id) return;
     this.#id = wanted;
+    this.#reasons = new Map();
     this.root.hidden = true;
     clearTimeout(this.#timer);
     if (wanted) void this.#look(wanted);
+  }
+
+  /**
+   * Messages that did not reach the person are drawn as such, although they are in the log.
+   * @param {Entry[]} entries
+   */
+  mark(entries) {
+    if (!this.#reasons.size) return;
+    for (const entry of entries) {
+      const failed = this.#reasons.get(entry.id);
+      if (failed) Object.assign(entry, { failed });
+    }
+  }
+
+  /**
+   * The line below a message that did not reach the person.
+   * @param {string} id
+   */
+  failed(id) {
+    const reason = this.#reasons.get(id);
+    return reason === undefined ? null : [el('span', {}, reason)];
   }
 
   /** @param {string} id */
@@ -51,14 +79,26 @@ export class ChannelLine {
       try {
         const state = await api.deliveries(id);
         if (id !== this.#id) return;
-        const text = words(state);
-        if (this.root.textContent !== text) this.root.textContent = text;
-        this.root.classList.toggle('trouble', state.deliveries.at(-1)?.status === 'failed');
-        this.root.hidden = false;
+        this.#note(state);
       } catch {
         // The connection's own line tells of it; the next request may succeed.
       }
     }
     if (id === this.#id) this.#timer = setTimeout(() => this.#look(id), PAUSE);
+  }
+
+  /** @param {ChannelDeliveries} state */
+  #note(state) {
+    const text = words(state);
+    if (this.root.textContent !== text) this.root.textContent = text;
+    this.root.classList.toggle('trouble', state.is_blocked);
+    this.root.hidden = false;
+    const count = this.#reasons.size;
+    for (const { message, status, reason } of state.deliveries) {
+      if (status !== 'failed') continue;
+      this.#reasons.set(message,
+        t('Not sent to {1}: {2}', nameOfChannel(state.channel), reason ?? ''));
+    }
+    if (this.#reasons.size !== count) this.#changed();
   }
 }

@@ -4,6 +4,7 @@ import { Conversation } from '../../shared/conversation.js';
 import { el, linked } from '../../shared/dom.js';
 import { takeFiles } from '../../shared/take-files.js';
 import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
+import { channelOf } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 import { Actions } from './actions.js';
 import { ChannelLine } from './channel-line.js';
@@ -123,7 +124,7 @@ export class Pane {
     this.view = this.#makeView();
     this.log = this.view.root;
     this.strip = el('div.collision', { role: 'status', hidden: true });
-    this.channel = new ChannelLine();
+    this.channel = new ChannelLine(on.changed);
     this.composer = new Composer({
       send: (body, kind, close) => this.#send(body, kind, close),
       typed: (text) => this.talk?.typing.type(text),
@@ -168,7 +169,8 @@ export class Pane {
       extra: (model) => (model.kind === Kind.file && model.payload ? this.files.draw(model)
         : extra(model)),
       text: (model) => linked(bubbleText(model)),
-      failed: (model) => this.files.loaded?.failed(model.key) ?? this.#failed(model),
+      failed: (model) => this.channel.failed(model.key)
+        ?? this.files.loaded?.failed(model.key) ?? this.#failed(model),
       tail: () => [],
       lead: () => {
         const row = this.#row;
@@ -334,7 +336,7 @@ export class Pane {
       name,
       title: this.#row?.title ?? '',
       team: this.#row?.team?.name ?? '',
-      page: pathOf(this.#row?.context?.page),
+      page: channelOf(this.#row) || pathOf(this.#row?.context?.page),
       status,
       assignee,
       mine: assignee?.id === this.#on.me().id,
@@ -349,10 +351,11 @@ export class Pane {
     const items = [...this.#on.outbox.items, ...this.files.items].filter(
       (item) => item.session === this.id
     );
+    this.channel.show(this.id, this.#row?.channel);
+    this.channel.mark(talk?.entries ?? []);
     this.view.render(items, this.#row?.visitor?.name ?? '');
     const isSeen = document.visibilityState === 'visible';
     if (talk?.ready && this.view.isAtEnd && isSeen) talk.marks.confirm('read', talk.head);
-    this.channel.show(this.id, this.#row?.channel);
     this.#hint(status, talk);
   }
 

@@ -1,0 +1,15 @@
+// The names of channels, the platforms beside the widget on which people write.
+
+/** @type {Record<string, string>} */
+const NAMES = { line: 'LINE' };
+
+/** @param {string} channel */
+export const nameOfChannel = (channel) => NAMES[channel] ?? channel;
+
+/**
+ * The name of a conversation's channel; '' for the widget.
+ * @param {{channel?: string} | null | undefined} row
+ */
+export const channelOf = (row) => (
+  !row?.channel || row.channel === 'web' ? '' : nameOfChannel(row.channel)
+);
