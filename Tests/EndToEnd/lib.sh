@@ -220,7 +220,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# browser_test NAME FILE: a test in Chromium, against a gateway on a PostgreSQL that the test reads and writes by SQL. The
+# browser_test NAME FILE OPTION…: a test in Chromium, against a gateway on a PostgreSQL that the test reads and writes. The
 # options --shots and --only are the variables SHOTS and ONLY, if they are set.
 browser_test() {
   # Empty means playwright's own browser.
@@ -228,7 +228,7 @@ browser_test() {
   new_folder
   create_cluster
   start_gateway
-  check "$1" "$python" "$root/Tests/EndToEnd/$2" --base-url "$url" --database "$database" \
+  check "$1" "$python" "$root/Tests/EndToEnd/$2" "${@:3}" --base-url "$url" --database "$database" \
     --psql "$(postgres_bin)/psql" --operator-token "$(token operator)" ${SHOTS:+--shots "$SHOTS"} ${ONLY:+--only "$ONLY"}
   check "the gateway then stops with status 0" stop_gateway
 }

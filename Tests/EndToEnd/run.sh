@@ -196,6 +196,7 @@ beside "merge" ./merge.sh
 beside "push" ./push.sh
 beside "mail" ./mail.sh
 beside "LINE" ./line.sh
+beside "LINE, console" ./line_browser.sh
 beside "saved views" ./views.sh
 beside "analytics" ./analytics.sh
 beside "browser" ./browser.sh

@@ -325,13 +325,13 @@ static const unsigned char brotli_35[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_36[] = {
-#embed "console-e16ad10a1e.css"
+#embed "console-26ac34cdae.css"
 };
 static const unsigned char gzip_36[] = {
-#embed "console-e16ad10a1e.css.gz"
+#embed "console-26ac34cdae.css.gz"
 };
 static const unsigned char brotli_36[] = {
-#embed "console-e16ad10a1e.css.br"
+#embed "console-26ac34cdae.css.br"
 };
 static const unsigned char plain_37[] = {
 #embed "icon-192-799c892582.png"
@@ -361,31 +361,31 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-5db1545667.js"
+#embed "console-files-f055cb5a68.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-5db1545667.js.gz"
+#embed "console-files-f055cb5a68.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-5db1545667.js.br"
+#embed "console-files-f055cb5a68.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-pages-3a63ea958d.js"
+#embed "console-pages-db1cd236c6.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-pages-3a63ea958d.js.gz"
+#embed "console-pages-db1cd236c6.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-pages-3a63ea958d.js.br"
+#embed "console-pages-db1cd236c6.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-4644ed4a07.js"
+#embed "console-98aa1dc4a1.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-4644ed4a07.js.gz"
+#embed "console-98aa1dc4a1.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-4644ed4a07.js.br"
+#embed "console-98aa1dc4a1.js.br"
 };
 static const unsigned char plain_45[] = {
 #embed "console.html"
@@ -590,7 +590,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
-    {"/assets/console-e16ad10a1e.css",
+    {"/assets/console-26ac34cdae.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_36), FORM(gzip_36), FORM(brotli_36)},
@@ -614,15 +614,15 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-5db1545667.js",
+    {"/assets/console-files-f055cb5a68.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-pages-3a63ea958d.js",
+    {"/assets/console-pages-db1cd236c6.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-4644ed4a07.js",
+    {"/assets/console-98aa1dc4a1.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},

@@ -38,7 +38,7 @@ function box(context, channel) {
   return el(
     'section.channel',
     { 'aria-label': nameOfChannel(channel.name) },
-    el('h3', {}, nameOfChannel(channel.name)),
+    el('h2', {}, nameOfChannel(channel.name)),
     missing
       ? el('p.hint', {}, t('Still needed, as credentials of the service {1}: {2}.',
         channel.name, missing))
