@@ -130,6 +130,7 @@ struct ServeCommand: AsyncParsableCommand {
         "PUBLIC_KEY": prepared.demo?.publicKey ?? "",
         "DEMO_EMAIL": prepared.demo == nil ? "" : DemoWorkspace.email,
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
+        "MAIL": settings.mail.smtpURL == nil ? "" : "yes",
       ],
       logger: log.logger, service: supervisor.messages, inherited: supervisor.sockets,
       source: source)

@@ -195,6 +195,7 @@ beside "visitors, list" ./visitor_list.sh
 beside "merge" ./merge.sh
 beside "push" ./push.sh
 beside "mail" ./mail.sh
+beside "mail in a browser" ./mail_browser.sh
 beside "LINE" ./line.sh
 beside "LINE, console" ./line_browser.sh
 beside "saved views" ./views.sh

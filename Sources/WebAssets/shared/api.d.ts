@@ -240,6 +240,19 @@ interface VisitContext {
   user_agent?: unknown;
 }
 
+/** What of a conversation was sent by e-mail, the newest first, and what will be. */
+interface ConversationMail {
+  /** To whom unread answers are sent, in short; null: to nobody. */
+  recipient: string | null;
+  after_seconds: number | null;
+  /** The owner of the address has ended e-mails. */
+  stopped: boolean;
+  messages: {
+    first_seq: number; last_seq: number; state: MailMessage['state']; reason: string;
+    recipient: string; at: string;
+  }[];
+}
+
 /** A row of the list; `inbox` frames carry the same. */
 /** What became of the messages that were to be sent on a channel, the oldest first. */
 interface ChannelDeliveries {

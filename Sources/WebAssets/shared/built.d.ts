@@ -16,5 +16,7 @@ declare const OFFLINE_PAGE: string;
 declare const PAGES_FILE: string;
 declare const PREVIEW_STYLES: string;
 declare const QR_CODE: string;
+/** The address of console/thread/reply-lines.js. */
+declare const REPLIES: string;
 declare const WIDGET_STYLES: string;
 declare const TEXTS: Record<string, string[]>;

@@ -53,6 +53,7 @@ const PAGES_MAX = 40;
  *     editor: Editor<Item, Values>) => Child[],
  *   save: (form: Form<Values>, item: Item, isNew: boolean) => Promise<Saved<Item>>,
  *   once?: (secret: string, item: Item) => Node,
+ *   onceRead?: (secret: string) => string | undefined,
  *   remove?: (item: Item) => Promise<unknown>, removal: [string, (item: Item) => string],
  *   mayWrite?: boolean, fixed?: boolean, below?: () => Node[],
  *   typed?: (form: Form<Values>) => void, opened?: (editor: Editor<Item, Values>?) => void,
@@ -362,7 +363,7 @@ class Collection {
       this.#made = key;
       location.hash = this.#address(key);
     }
-    if (secret && on.once) this.showOnce(key, on.once(secret, item));
+    if (secret && on.once) this.showOnce(key, on.once(secret, item), on.onceRead?.(secret));
     this.#context.changed();
   }
 
@@ -371,12 +372,13 @@ class Collection {
    * another page.
    * @param {string} key of its object
    * @param {Node} node
+   * @param {string} confirm the words of the button
    */
-  showOnce(key, node) {
+  showOnce(key, node, confirm = t('I have copied it')) {
     const done = el('button.button.primary', {
       type: 'button',
       click: () => { this.#secrets.delete(key); this.#show(this.#current); },
-    }, t('I have copied it'));
+    }, confirm);
     const once = el('div.settings.once', { role: 'status' }, node, el('p', {}, done));
     this.#secrets.set(key, once);
     if (this.#current !== key) return;

@@ -7,10 +7,11 @@ import { Problem } from '../shell/api.js';
 import { collection, every } from './collection.js';
 import { choice, confirmed, copyable, text, toggle } from './fields.js';
 import { refusal } from './form.js';
+import { isAdmin } from './pane.js';
 import { ROLES } from './roles.js';
 
 /** @typedef {import('./pane.js').SettingsContext} SettingsContext */
-/** @typedef {Member & {enabled: boolean}} Values */
+/** @typedef {Member & {enabled: boolean, byMail: boolean}} Values */
 /** @typedef {import('./form.js').Form<Values>} MemberForm */
 /** @typedef {import('./collection.js').Editor<Member, Values>} Editor */
 /** @typedef {import('./collection.js').Saved<Member>} Saved */
@@ -23,6 +24,7 @@ const MAY = {
 };
 /** Letters and digits that do not look alike. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const BY_MAIL = '-'; // in place of a password that is shown once
 const LENGTH = 20; // 116 bits; longer than any password in the gateway's list of common ones
 
 /** A random password in groups of four. */
@@ -55,14 +57,35 @@ function state(member) {
 }
 
 /**
+ * How a new member gets a password.
+ * @param {MemberForm} form
+ * @param {boolean} sendsMail
+ */
+function invitation(form, sendsMail) {
+  const explain = el('p.hint');
+  const follow = () => {
+    explain.hidden = sendsMail && form.now.byMail;
+    explain.textContent = t('A password is created and shown to you once, to pass on. It must be changed at the first login.');
+  };
+  form.onChange(follow);
+  follow();
+  return el('div.stack', {},
+    sendsMail ? toggle(form, 'byMail', {
+      label: t('Send the invitation by e-mail'),
+      hint: t('With a link to set a password. It counts once, for 7 days.'),
+    }) : el('p.hint', {}, t('This gateway sends no e-mail, so you pass the login details on yourself.')),
+    explain);
+}
+
+/**
  * @param {MemberForm} form
  * @param {Member} member
  * @param {boolean} isNew
- * @param {{me: Login['operator'], mayWrite: boolean, isLast: boolean, renew: () => unknown,
- *   reset: () => unknown}} on
- *   `isLast`: the member is the only owner
+ * @param {{me: Login['operator'], mayWrite: boolean, isLast: boolean, sendsMail: boolean,
+ *   renew: () => unknown, reset: () => unknown}} on
+ *   `isLast`: the member is the only owner; `sendsMail`: the gateway sends e-mail
  */
-function fields(form, member, isNew, { me, mayWrite, isLast, renew, reset }) {
+function fields(form, member, isNew, { me, mayWrite, isLast, sendsMail, renew, reset }) {
   if (!mayWrite) form.locked ||= t('Only an owner can change an owner.');
   const roles = Object.keys(ROLES).filter((role) => role !== 'owner' || me.role === 'owner'
     || member.role === 'owner');
@@ -90,7 +113,7 @@ function fields(form, member, isNew, { me, mayWrite, isLast, renew, reset }) {
       label: t('Can log in'),
       hint: t('If off, all their devices are logged out within seconds, and their conversations return to the queue.'),
     }),
-    isNew && el('p.hint', {}, t('A password is created and shown to you once, to pass on. It must be changed at the first login.')),
+    isNew && invitation(form, sendsMail),
     !isNew && !form.locked && member.id !== me.id && el('div.field', {},
       el('span.label', {}, t('Password')),
       confirmed(
@@ -119,7 +142,7 @@ function checkName(name) {
  * @param {Values} values
  * @returns {Promise<Saved>}
  */
-async function invite({ rest }, { name, email, role }) {
+async function invite({ rest }, { name, email, role, byMail }) {
   checkName(name);
   if (!/^\S+@\S+$/.test(email.trim())) {
     throw refusal('email', t('Enter a valid email address.'));
@@ -129,13 +152,13 @@ async function invite({ rest }, { name, email, role }) {
     name: name.trim(),
     email: email.trim(),
     role,
-    password: secret,
+    ...(byMail ? { invite: true } : { password: secret }),
   }).catch((error) => {
     // the email is taken, or cannot be used
     if (error instanceof Problem && error.status === 409) error.path = 'email';
     throw error;
   });
-  return { item: answer.member, secret };
+  return { item: answer.member, secret: byMail ? BY_MAIL : secret };
 }
 
 /**
@@ -163,6 +186,9 @@ const BLANK = { id: '', name: '', email: '', role: 'agent', disabled: false, onl
 /** @param {SettingsContext} context */
 export async function open(context) {
   const me = context.session().operator;
+  // Only administrators may ask, and only they invite.
+  const { configured: sendsMail } = isAdmin(context) ? await context.rest.get('mail')
+    : { configured: false };
   /** @type {Member[]} */
   let list = [];
   /** @param {Member} member */
@@ -188,7 +214,7 @@ export async function open(context) {
     },
     key: ({ id }) => id,
     /** @returns {Values} */
-    values: (member) => ({ ...member, enabled: !member.disabled }),
+    values: (member) => ({ ...member, enabled: !member.disabled, byMail: sendsMail }),
     blank: () => ({ ...BLANK }),
     heading: ({ name }) => name,
     row(member) {
@@ -206,12 +232,14 @@ export async function open(context) {
       me,
       mayWrite: isNew || mayWrite(member),
       isLast: !isNew && isLast(member),
+      sendsMail,
       renew: () => renewed(editor),
       reset: () => reset(context, editor),
     }),
     save: (form, member, isNew) => isNew
       ? invite(context, form.now) : change(context, form.now, member),
-    once: (made, item) => secret(item, made),
+    onceRead: (made) => made === BY_MAIL ? t('Done') : undefined,
+    once: (made, item) => made === BY_MAIL ? invited(item) : secret(item, made),
     remove: (member) => context.rest.remove(`members/${member.id}`),
     removal: [t('Remove'), ({ name }) => t('Remove {} from the workspace?', name)],
   });
@@ -247,6 +275,14 @@ async function reset({ rest }, { item, form }) {
   } catch (error) {
     form.fault(error);
   }
+}
+
+/** @param {Member} member */
+function invited({ name, email }) {
+  return el('div.field', {},
+    el('h2', {}, t('{} is invited', name)),
+    el('p', {}, t('An e-mail to {} is on its way. Until the link in it is used, the member has no password.', email)),
+    el('p.hint', {}, t('Settings → E-mail shows what became of it. If it does not arrive, reset the password here and pass it on.')));
 }
 
 /**

@@ -30,8 +30,9 @@ export function remember({ operator, workspace }) {
  * @param {string} notice why the login is shown again, or ''
  * @param {Done} done
  * @param {() => void} other is called for single sign-on
+ * @param {(email: string) => void} forgot is called if the password is forgotten
  */
-export const login = (notice, done, other) => new LoginForm(notice, done, other);
+export const login = (notice, done, other, forgot) => new LoginForm(notice, done, other, forgot);
 
 class LoginForm {
   #done;
@@ -46,6 +47,7 @@ class LoginForm {
   #button = el('button.button.primary', { type: 'submit' }, t('Log in'));
   #passkey = el('button.button', { type: 'button', click: () => this.#usePasskey() }, t('Use a passkey'));
   #signOn;
+  #forgot;
   #isBusy = false;
   #clock = 0;
 
@@ -53,10 +55,15 @@ class LoginForm {
    * @param {string} notice
    * @param {Done} done
    * @param {() => void} other
+   * @param {(email: string) => void} forgot
    */
-  constructor(notice, done, other) {
+  constructor(notice, done, other, forgot) {
     this.#done = done;
     this.#signOn = el('button.button', { type: 'button', click: other }, t('Single sign-on'));
+    // The gateway says in the page whether it sends e-mail.
+    this.#forgot = document.body.dataset.mail && el('button.link.forgot', {
+      type: 'button', click: () => forgot(this.#email.value.trim()),
+    }, t('Forgot your password?'));
     /** @type {{email: string, workspace: string}?} */
     const last = store.get(LAST);
     const demo = document.body.dataset;
@@ -131,6 +138,7 @@ class LoginForm {
           el('div.secret', {}, this.#password, this.#eye),
           this.#hint,
           this.#problem,
+          this.#forgot,
         ),
         this.#button,
         hasPasskeys && this.#passkey,

@@ -21,7 +21,14 @@ async function boot(notice = '') {
     }
   }
   if (!notice && invitation()) return showSignOn({ workspace: invitation() });
-  show(login(notice, proceed, () => showSignOn({})));
+  showLogin(notice);
+}
+
+/** @param {string} notice */
+function showLogin(notice) {
+  show(login(notice, proceed, () => showSignOn({}), (email) => {
+    showRare((pages) => pages.forgotten(email, () => showLogin('')));
+  }));
 }
 
 /**
@@ -36,7 +43,7 @@ function proceed(step, password) {
 
 /** @param {{workspace?: string, trouble?: string}} start */
 function showSignOn(start) {
-  show(signOn(start, () => show(login('', proceed, () => showSignOn({})))));
+  show(signOn(start, () => showLogin('')));
 }
 
 /**

@@ -11,6 +11,7 @@ export { settings } from '../settings/settings.js';
 export { MergeDialog } from '../visitor/merge.js';
 export { visitors } from '../visitors/visitors.js';
 export { enrolmentGate } from './enrolment.js';
+export { forgotten } from './forgotten.js';
 export { help } from './help.js';
 export { choosePassword } from './own-password.js';
 export { rest } from './rest.js';

@@ -7,7 +7,6 @@ import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
 import { channelOf } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 import { Actions } from './actions.js';
-import { ChannelLine } from './channel-line.js';
 import { bubbleText, extra } from './cards.js';
 import { Composer } from './composer.js';
 import { dueWords } from '../inbox/due.js';
@@ -17,6 +16,7 @@ import { FilePart } from './file-part.js';
 import { nameOf, pathOf } from '../inbox/inbox.js';
 import { eventLine, hint, nothing, opened, preview } from './lines.js';
 import { LogView } from './log-view.js';
+import { ReplyPart } from './reply-part.js';
 import { Sheet } from './sheet.js';
 
 /** @typedef {import('../../shared/outbox.js').Outbox} Outbox */
@@ -124,7 +124,7 @@ export class Pane {
     this.view = this.#makeView();
     this.log = this.view.root;
     this.strip = el('div.collision', { role: 'status', hidden: true });
-    this.channel = new ChannelLine(on.changed);
+    this.replies = new ReplyPart(on.changed);
     this.composer = new Composer({
       send: (body, kind, close) => this.#send(body, kind, close),
       typed: (text) => this.talk?.typing.type(text),
@@ -147,7 +147,7 @@ export class Pane {
         'div.dock',
         {},
         this.sheet.root,
-        this.channel.root,
+        this.replies.root,
         this.strip,
         this.composer.canned.root,
         this.composer.names.root,
@@ -169,7 +169,7 @@ export class Pane {
       extra: (model) => (model.kind === Kind.file && model.payload ? this.files.draw(model)
         : extra(model)),
       text: (model) => linked(bubbleText(model)),
-      failed: (model) => this.channel.failed(model.key)
+      failed: (model) => this.replies.channel?.failed(model.key)
         ?? this.files.loaded?.failed(model.key) ?? this.#failed(model),
       tail: () => [],
       lead: () => {
@@ -351,11 +351,18 @@ export class Pane {
     const items = [...this.#on.outbox.items, ...this.files.items].filter(
       (item) => item.session === this.id
     );
-    this.channel.show(this.id, this.#row?.channel);
-    this.channel.mark(talk?.entries ?? []);
+    this.replies.channel?.mark(talk?.entries ?? []);
     this.view.render(items, this.#row?.visitor?.name ?? '');
     const isSeen = document.visibilityState === 'visible';
     if (talk?.ready && this.view.isAtEnd && isSeen) talk.marks.confirm('read', talk.head);
+    this.replies.show({
+      id: this.id,
+      channel: this.#row?.channel ?? 'web',
+      address: detail?.id === this.id && detail.visitor?.email || '',
+      head: this.#row?.last_seq ?? 0,
+      online: this.#on.presence.of(this.id).online,
+      isOpen: status !== 'closed',
+    });
     this.#hint(status, talk);
   }
 

@@ -1,0 +1,116 @@
+// The lines above the composer of a conversation whose visitor has an e-mail address: what was sent
+// there, and whether a reply goes there. Nothing of it is news of the socket. So the gateway is
+// asked when the conversation is opened, after a new message, once when that message is due, and
+// while a message is being sent.
+
+import { el } from '../../shared/dom.js';
+import { api } from '../shell/api.js';
+import { locale, t } from '../shell/language.js';
+
+const SETTLE = 1000; // ms after a message until its row of the outbox may have changed
+const SENDING = 5000; // ms between two requests while a message is being sent
+const SLACK = 5; // s that the gateway may take to send what is due
+const LONGEST = 86_400; // s until a message can be due
+
+/** @typedef {import('./reply-part.js').Told} Told */
+
+/** @param {number} seconds */
+function span(seconds) {
+  const [unit, size] = seconds < 120 ? ['second', 1] : seconds < 7200 ? ['minute', 60] : ['hour', 3600];
+  return new Intl.NumberFormat(locale, { style: 'unit', unit: String(unit), unitDisplay: 'long' })
+    .format(Math.round(seconds / Number(size)));
+}
+
+/** @param {string} at */
+function moment(at) {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return date.toLocaleString(locale, {
+    hour: 'numeric', minute: '2-digit', ...(!isToday && { day: 'numeric', month: 'short' }),
+  });
+}
+
+/**
+ * What became of the last message with answers; '' if none was sent.
+ * @param {ConversationMail['messages'][0] | undefined} last
+ */
+function fate(last) {
+  if (last?.state === 'failed') return t('Not sent by e-mail to {1}: {2}', last.recipient, last.reason);
+  if (last?.state === 'pending') return t('Being sent by e-mail to {}', last.recipient);
+  return last?.state === 'sent' ? t('Sent by e-mail to {1}, {2}', last.recipient, moment(last.at)) : '';
+}
+
+/**
+ * Where a reply goes, if the visitor has left.
+ * @param {ConversationMail} mail
+ */
+function aim({ recipient, after_seconds: after, stopped }) {
+  if (stopped) return t('The visitor has ended e-mails: they see a reply when they return.');
+  if (!recipient || after === null) return '';
+  return t('A reply goes to {1} by e-mail after {2}, unless it is read in the chat first.', recipient, span(after));
+}
+
+export class MailLine {
+  root = el('div', { role: 'status' });
+  /** @type {Told | undefined} */
+  #told;
+  /** @type {ConversationMail | undefined} */
+  #mail;
+  #timer = 0;
+  /** The words on the screen. */
+  #sign = '';
+
+  /** @param {Told} told */
+  show(told) {
+    const before = this.#told;
+    this.#told = told;
+    if (told.id !== before?.id) {
+      this.#mail = undefined;
+      clearTimeout(this.#timer);
+    }
+    if (told.channel === 'web' && told.address) {
+      if (told.id !== before?.id || told.address !== before.address) void this.#look();
+      else if (told.head !== before.head) this.#later(SETTLE);
+    }
+    this.#draw();
+  }
+
+  /** @param {number} pause ms */
+  #later(pause) {
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => this.#look(), pause);
+  }
+
+  async #look() {
+    const { id = '', head = 0 } = this.#told ?? {};
+    try {
+      const mail = await api.mail(id);
+      if (id !== this.#told?.id) return;
+      const isNew = mail.messages[0]?.last_seq !== this.#mail?.messages[0]?.last_seq;
+      this.#mail = mail;
+      if (mail.messages[0]?.state === 'pending') this.#later(SENDING);
+      else if (mail.recipient && !isNew && head > (mail.messages[0]?.last_seq ?? 0)) this.#await(mail);
+      this.#draw();
+    } catch {
+      // The connection's own line tells of it; the next message asks again.
+    }
+  }
+
+  /** @param {ConversationMail} mail */
+  #await(mail) {
+    const seconds = Math.min(mail.after_seconds ?? LONGEST, LONGEST) + SLACK;
+    this.#later(seconds * 1000);
+  }
+
+  #draw() {
+    const mail = this.#mail;
+    const last = mail?.messages[0];
+    const isLeft = this.#told?.online === false && this.#told.isOpen;
+    const words = mail ? [fate(last), isLeft ? aim(mail) : ''] : [];
+    const sign = words.join('\n');
+    if (sign === this.#sign) return;
+    this.#sign = sign;
+    this.root.replaceChildren(...words.filter(Boolean).map((text, at) => el(
+      `p.channel-line${at === 0 && last?.state === 'failed' ? '.trouble' : ''}`, {}, text)));
+  }
+}
