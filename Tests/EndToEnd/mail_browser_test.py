@@ -1,6 +1,7 @@
 """E-mail as operators see it. Started by mail_browser.sh, with and without a mail server."""
 
 import argparse
+import json
 import re
 import sys
 
@@ -18,7 +19,7 @@ LOOKS = (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390))
 class MailRun(Run):
     def run(self) -> None:
         self.rest = Mail(argparse.Namespace(port=int(self.options.base_url.rsplit(":", 1)[1])))
-        self.rest.operator_token = self.options.operator_token
+        self.rest.operator_token = json.loads(self.options.operator_token)["token"]
         demo = self.rest.fetch("GET", "/demo", token=None)[1]
         self.rest.key = re.search('data-workspace="([^"]+)"', demo).group(1)
         self.desk = self.page(self.context())

@@ -5,6 +5,12 @@ import { el, icon } from '../../shared/dom.js';
 import { api, reasonOf } from './api.js';
 import { t } from './language.js';
 
+/** @param {string} address for which a link was requested */
+const answer = (address) => [
+  el('p', { role: 'status' }, t('If there is an account for {}, a link for a new password is on its way there.', address)),
+  el('p.hint', {}, t('The link counts once, for 30 minutes. If nothing comes, look in the spam folder, or ask an administrator of your workspace.')),
+];
+
 /**
  * @param {string} known the address of the login form
  * @param {() => void} back to the login
@@ -36,13 +42,7 @@ export function forgotten(known, back) {
   /** @param {string} address */
   function sent(address) {
     title.textContent = t('Look in your mailbox');
-    form.replaceChildren(
-      el('span.logo', {}, icon('swift')),
-      title,
-      el('p', { role: 'status' }, t('If there is an account for {}, a link for a new password is on its way there.', address)),
-      el('p.hint', {}, t('The link counts once, for 30 minutes. If nothing comes, look in the spam folder, or ask an administrator of your workspace.')),
-      leave,
-    );
+    form.replaceChildren(el('span.logo', {}, icon('swift')), title, ...answer(address), leave);
     title.focus();
   }
 

@@ -57,6 +57,8 @@ export class MailLine {
   /** @type {ConversationMail | undefined} */
   #mail;
   #timer = 0;
+  /** The last entry for whose e-mail this has waited. */
+  #awaited = 0;
   /** The words on the screen. */
   #sign = '';
 
@@ -66,6 +68,7 @@ export class MailLine {
     this.#told = told;
     if (told.id !== before?.id) {
       this.#mail = undefined;
+      this.#awaited = 0;
       clearTimeout(this.#timer);
     }
     if (told.channel === 'web' && told.address) {
@@ -86,10 +89,13 @@ export class MailLine {
     try {
       const mail = await api.mail(id);
       if (id !== this.#told?.id) return;
-      const isNew = mail.messages[0]?.last_seq !== this.#mail?.messages[0]?.last_seq;
+      const [last] = mail.messages;
       this.#mail = mail;
-      if (mail.messages[0]?.state === 'pending') this.#later(SENDING);
-      else if (mail.recipient && !isNew && head > (mail.messages[0]?.last_seq ?? 0)) this.#await(mail);
+      if (last?.state === 'pending') this.#later(SENDING);
+      else if (mail.recipient && this.#awaited < head && (last?.last_seq ?? 0) < head) {
+        this.#awaited = head;
+        this.#await(mail);
+      }
       this.#draw();
     } catch {
       // The connection's own line tells of it; the next message asks again.

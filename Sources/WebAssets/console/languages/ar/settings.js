@@ -266,7 +266,6 @@ export default {
   'Disconnect': 'قطع الاتصال',
   'Disconnect {}? The client connects again within seconds and misses nothing.': 'قطع اتصال {}؟ يعيد العميل الاتصال خلال ثوانٍ ولا يفوته شيء.',
   'Disconnected by an administrator': 'قطعه مسؤول',
-  'Done': 'تم',
   'Draft': 'مسودة',
   'Drafts': 'المسودات',
   'During business hours while an operator is available, with an estimated wait': 'خلال ساعات العمل وأثناء توفر موظف دعم، مع وقت الانتظار المتوقع',

@@ -265,7 +265,6 @@ export default {
   'Disconnect': 'Trennen',
   'Disconnect {}? The client connects again within seconds and misses nothing.': '{} trennen? Der Client verbindet sich in Sekunden wieder und verpasst nichts.',
   'Disconnected by an administrator': 'Von einem Administrator getrennt',
-  'Done': 'Fertig',
   'Draft': 'Entwurf',
   'Drafts': 'Entwürfe',
   'During business hours while an operator is available, with an estimated wait': 'In den Geschäftszeiten, solange ein Mitarbeiter verfügbar ist, mit geschätzter Wartezeit',

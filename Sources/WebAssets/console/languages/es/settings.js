@@ -265,7 +265,6 @@ export default {
   'Disconnect': 'Desconectar',
   'Disconnect {}? The client connects again within seconds and misses nothing.': '¿Desconectar a {}? El cliente vuelve a conectarse en segundos y no se pierde nada.',
   'Disconnected by an administrator': 'Desconectado por un administrador',
-  'Done': 'Listo',
   'Draft': 'Borrador',
   'Drafts': 'Borradores',
   'During business hours while an operator is available, with an estimated wait': 'Durante el horario de atención y mientras haya un agente disponible, con la espera estimada',

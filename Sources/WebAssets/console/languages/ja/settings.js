@@ -265,7 +265,6 @@ export default {
   'Disconnect': '切断',
   'Disconnect {}? The client connects again within seconds and misses nothing.': '{}を切断しますか。クライアントは数秒で再接続し、何も失われません。',
   'Disconnected by an administrator': '管理者が切断',
-  'Done': '完了',
   'Draft': '下書き',
   'Drafts': '下書き',
   'During business hours while an operator is available, with an estimated wait': '営業時間内で担当者が対応できるとき、待ち時間の目安とともに表示',

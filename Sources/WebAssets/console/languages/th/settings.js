@@ -265,7 +265,6 @@ export default {
   'Disconnect': 'ตัดการเชื่อมต่อ',
   'Disconnect {}? The client connects again within seconds and misses nothing.': 'ตัดการเชื่อมต่อ {} หรือไม่ ไคลเอนต์จะเชื่อมต่อใหม่ในไม่กี่วินาทีและไม่พลาดอะไร',
   'Disconnected by an administrator': 'ผู้ดูแลตัดการเชื่อมต่อ',
-  'Done': 'เสร็จ',
   'Draft': 'แบบร่าง',
   'Drafts': 'แบบร่าง',
   'During business hours while an operator is available, with an estimated wait': 'ในเวลาทำการขณะที่มีเจ้าหน้าที่พร้อมรับ พร้อมเวลารอโดยประมาณ',
