@@ -226,94 +226,94 @@ static const unsigned char brotli_24[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-work-ar-af36abd27f.js"
+#embed "console-work-ar-8988ea8611.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-work-ar-af36abd27f.js.gz"
+#embed "console-work-ar-8988ea8611.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-work-ar-af36abd27f.js.br"
+#embed "console-work-ar-8988ea8611.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-work-de-7a618b23f5.js"
+#embed "console-work-de-3fc820b1d4.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-work-de-7a618b23f5.js.gz"
+#embed "console-work-de-3fc820b1d4.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-work-de-7a618b23f5.js.br"
+#embed "console-work-de-3fc820b1d4.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "console-work-es-3835664c04.js"
+#embed "console-work-es-ec514940a1.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "console-work-es-3835664c04.js.gz"
+#embed "console-work-es-ec514940a1.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "console-work-es-3835664c04.js.br"
+#embed "console-work-es-ec514940a1.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-work-ja-96804ac4d2.js"
+#embed "console-work-ja-82df5f1763.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-work-ja-96804ac4d2.js.gz"
+#embed "console-work-ja-82df5f1763.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-work-ja-96804ac4d2.js.br"
+#embed "console-work-ja-82df5f1763.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "console-work-th-2292c4b486.js"
+#embed "console-work-th-76ddad7502.js"
 };
 static const unsigned char gzip_29[] = {
-#embed "console-work-th-2292c4b486.js.gz"
+#embed "console-work-th-76ddad7502.js.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "console-work-th-2292c4b486.js.br"
+#embed "console-work-th-76ddad7502.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-ar-d868e0be63.js"
+#embed "console-settings-ar-d75349078d.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-ar-d868e0be63.js.gz"
+#embed "console-settings-ar-d75349078d.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-ar-d868e0be63.js.br"
+#embed "console-settings-ar-d75349078d.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-de-90271d08c2.js"
+#embed "console-settings-de-13d0807f29.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-de-90271d08c2.js.gz"
+#embed "console-settings-de-13d0807f29.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-de-90271d08c2.js.br"
+#embed "console-settings-de-13d0807f29.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-es-e2926fc420.js"
+#embed "console-settings-es-4dc395b0c6.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-es-e2926fc420.js.gz"
+#embed "console-settings-es-4dc395b0c6.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-es-e2926fc420.js.br"
+#embed "console-settings-es-4dc395b0c6.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-ja-9686813d02.js"
+#embed "console-settings-ja-8b91f8cd29.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-ja-9686813d02.js.gz"
+#embed "console-settings-ja-8b91f8cd29.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-ja-9686813d02.js.br"
+#embed "console-settings-ja-8b91f8cd29.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-settings-th-49f85678e8.js"
+#embed "console-settings-th-43f916a2a9.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-settings-th-49f85678e8.js.gz"
+#embed "console-settings-th-43f916a2a9.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-settings-th-49f85678e8.js.br"
+#embed "console-settings-th-43f916a2a9.js.br"
 };
 static const unsigned char plain_35[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -325,13 +325,13 @@ static const unsigned char brotli_35[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_36[] = {
-#embed "console-26ac34cdae.css"
+#embed "console-ac6c3e4fac.css"
 };
 static const unsigned char gzip_36[] = {
-#embed "console-26ac34cdae.css.gz"
+#embed "console-ac6c3e4fac.css.gz"
 };
 static const unsigned char brotli_36[] = {
-#embed "console-26ac34cdae.css.br"
+#embed "console-ac6c3e4fac.css.br"
 };
 static const unsigned char plain_37[] = {
 #embed "icon-192-799c892582.png"
@@ -361,87 +361,96 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-f055cb5a68.js"
+#embed "console-files-6d87936632.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-f055cb5a68.js.gz"
+#embed "console-files-6d87936632.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-f055cb5a68.js.br"
+#embed "console-files-6d87936632.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-pages-db1cd236c6.js"
+#embed "console-replies-6c242bb902.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-pages-db1cd236c6.js.gz"
+#embed "console-replies-6c242bb902.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-pages-db1cd236c6.js.br"
+#embed "console-replies-6c242bb902.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-98aa1dc4a1.js"
+#embed "console-pages-44026ed223.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-98aa1dc4a1.js.gz"
+#embed "console-pages-44026ed223.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-98aa1dc4a1.js.br"
+#embed "console-pages-44026ed223.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console.html"
+#embed "console-41a7cca096.js"
+};
+static const unsigned char gzip_45[] = {
+#embed "console-41a7cca096.js.gz"
+};
+static const unsigned char brotli_45[] = {
+#embed "console-41a7cca096.js.br"
 };
 static const unsigned char plain_46[] = {
-#embed "setup-6f6082f145.css"
-};
-static const unsigned char gzip_46[] = {
-#embed "setup-6f6082f145.css.gz"
-};
-static const unsigned char brotli_46[] = {
-#embed "setup-6f6082f145.css.br"
+#embed "console.html"
 };
 static const unsigned char plain_47[] = {
-#embed "setup-01f9416d28.js"
+#embed "setup-6f6082f145.css"
 };
 static const unsigned char gzip_47[] = {
-#embed "setup-01f9416d28.js.gz"
+#embed "setup-6f6082f145.css.gz"
 };
 static const unsigned char brotli_47[] = {
-#embed "setup-01f9416d28.js.br"
+#embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup.html"
+#embed "setup-3220ea7453.js"
+};
+static const unsigned char gzip_48[] = {
+#embed "setup-3220ea7453.js.gz"
+};
+static const unsigned char brotli_48[] = {
+#embed "setup-3220ea7453.js.br"
 };
 static const unsigned char plain_49[] = {
-#embed "reference-ed4c6bbd2e.css"
-};
-static const unsigned char gzip_49[] = {
-#embed "reference-ed4c6bbd2e.css.gz"
-};
-static const unsigned char brotli_49[] = {
-#embed "reference-ed4c6bbd2e.css.br"
+#embed "setup.html"
 };
 static const unsigned char plain_50[] = {
-#embed "reference-6d1bf4d8a1.js"
+#embed "reference-ed4c6bbd2e.css"
 };
 static const unsigned char gzip_50[] = {
-#embed "reference-6d1bf4d8a1.js.gz"
+#embed "reference-ed4c6bbd2e.css.gz"
 };
 static const unsigned char brotli_50[] = {
-#embed "reference-6d1bf4d8a1.js.br"
+#embed "reference-ed4c6bbd2e.css.br"
 };
 static const unsigned char plain_51[] = {
-#embed "api.html"
+#embed "reference-6d1bf4d8a1.js"
+};
+static const unsigned char gzip_51[] = {
+#embed "reference-6d1bf4d8a1.js.gz"
+};
+static const unsigned char brotli_51[] = {
+#embed "reference-6d1bf4d8a1.js.br"
 };
 static const unsigned char plain_52[] = {
-#embed "demo-2d3ac51962.css"
-};
-static const unsigned char gzip_52[] = {
-#embed "demo-2d3ac51962.css.gz"
-};
-static const unsigned char brotli_52[] = {
-#embed "demo-2d3ac51962.css.br"
+#embed "api.html"
 };
 static const unsigned char plain_53[] = {
+#embed "demo-2d3ac51962.css"
+};
+static const unsigned char gzip_53[] = {
+#embed "demo-2d3ac51962.css.gz"
+};
+static const unsigned char brotli_53[] = {
+#embed "demo-2d3ac51962.css.br"
+};
+static const unsigned char plain_54[] = {
 #embed "demo.html"
 };
 
@@ -546,43 +555,43 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-work-ar-af36abd27f.js",
+    {"/assets/console-work-ar-8988ea8611.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-work-de-7a618b23f5.js",
+    {"/assets/console-work-de-3fc820b1d4.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/console-work-es-3835664c04.js",
+    {"/assets/console-work-es-ec514940a1.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-work-ja-96804ac4d2.js",
+    {"/assets/console-work-ja-82df5f1763.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/console-work-th-2292c4b486.js",
+    {"/assets/console-work-th-76ddad7502.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-ar-d868e0be63.js",
+    {"/assets/console-settings-ar-d75349078d.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-de-90271d08c2.js",
+    {"/assets/console-settings-de-13d0807f29.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-es-e2926fc420.js",
+    {"/assets/console-settings-es-4dc395b0c6.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-ja-9686813d02.js",
+    {"/assets/console-settings-ja-8b91f8cd29.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-settings-th-49f85678e8.js",
+    {"/assets/console-settings-th-43f916a2a9.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
@@ -590,7 +599,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
-    {"/assets/console-26ac34cdae.css",
+    {"/assets/console-ac6c3e4fac.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_36), FORM(gzip_36), FORM(brotli_36)},
@@ -614,52 +623,56 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-f055cb5a68.js",
+    {"/assets/console-files-6d87936632.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-pages-db1cd236c6.js",
-     "/assets/console-pages.js",
+    {"/assets/console-replies-6c242bb902.js",
+     "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-98aa1dc4a1.js",
-     "/assets/console.js",
+    {"/assets/console-pages-44026ed223.js",
+     "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
+    {"/assets/console-41a7cca096.js",
+     "/assets/console.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
     {"/console",
      "/console",
      "text/html; charset=utf-8",
-     FORM(plain_45), NONE, NONE},
+     FORM(plain_46), NONE, NONE},
     {"/assets/setup-6f6082f145.css",
      "/assets/setup.css",
      "text/css; charset=utf-8",
-     FORM(plain_46), FORM(gzip_46), FORM(brotli_46)},
-    {"/assets/setup-01f9416d28.js",
+     FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
+    {"/assets/setup-3220ea7453.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
+     FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},
     {"/setup",
      "/setup",
      "text/html; charset=utf-8",
-     FORM(plain_48), NONE, NONE},
+     FORM(plain_49), NONE, NONE},
     {"/assets/reference-ed4c6bbd2e.css",
      "/assets/reference.css",
      "text/css; charset=utf-8",
-     FORM(plain_49), FORM(gzip_49), FORM(brotli_49)},
+     FORM(plain_50), FORM(gzip_50), FORM(brotli_50)},
     {"/assets/reference-6d1bf4d8a1.js",
      "/assets/reference.js",
      "text/javascript; charset=utf-8",
-     FORM(plain_50), FORM(gzip_50), FORM(brotli_50)},
+     FORM(plain_51), FORM(gzip_51), FORM(brotli_51)},
     {"/api",
      "/api",
      "text/html; charset=utf-8",
-     FORM(plain_51), NONE, NONE},
+     FORM(plain_52), NONE, NONE},
     {"/assets/demo-2d3ac51962.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
-     FORM(plain_52), FORM(gzip_52), FORM(brotli_52)},
+     FORM(plain_53), FORM(gzip_53), FORM(brotli_53)},
     {"/demo",
      "/demo",
      "text/html; charset=utf-8",
-     FORM(plain_53), NONE, NONE},
+     FORM(plain_54), NONE, NONE},
 };

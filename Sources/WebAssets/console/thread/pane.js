@@ -356,11 +356,9 @@ export class Pane {
     const isSeen = document.visibilityState === 'visible';
     if (talk?.ready && this.view.isAtEnd && isSeen) talk.marks.confirm('read', talk.head);
     this.replies.show({
-      id: this.id,
-      channel: this.#row?.channel ?? 'web',
+      id: this.id, channel: this.#row?.channel ?? 'web',
       address: detail?.id === this.id && detail.visitor?.email || '',
-      head: this.#row?.last_seq ?? 0,
-      online: this.#on.presence.of(this.id).online,
+      head: this.#row?.last_seq ?? 0, online: this.#on.presence.of(this.id).online,
       isOpen: status !== 'closed',
     });
     this.#hint(status, talk);
