@@ -192,7 +192,7 @@ for name in "kept", "deleted":
 # A conversation on LINE, for whose platform nobody answers here.
 for name, secret in (("channel_secret", "seed"), ("channel_access_token", "seed")):
     ask("PUT", f"{admin}/credentials/line", {"name": name, "secret": secret}, owner)
-event = {"type": "message", "message": {"type": "text", "id": str(time.time_ns()), "text": "Hello"}, "timestamp": 1,
+event = {"type": "message", "message": {"type": "text", "id": str(time.time_ns()), "text": "Good day"}, "timestamp": 1,
          "source": {"type": "user", "userId": "U5eed"}, "webhookEventId": str(time.time_ns())}
 text = json.dumps({"events": [event]}).encode()
 line_hook = f"/api/v1/channels/line/{workspace}/webhook"
@@ -367,6 +367,8 @@ examples = {
     "POST /api/v1/auth/password-link/{token}": of(token="none", body="password=battery+staple"),
     "GET /api/v1/mail/unsubscribe/{token}": of(token="none"),
     "POST /api/v1/mail/unsubscribe/{token}": of(token="none", body="List-Unsubscribe=One-Click"),
+    # Without a platform's signature.
+    "POST /api/v1/channels/{channel}/{key}/webhook": of(channel="line", key=workspace, body={"events": []}),
     "POST /api/v1/auth/password-reset": of(body={"email": "nobody@example.com"}),
     "PUT /api/v1/auth/push": of(body={
         "endpoint": "https://push.example.net/s/1", "keys": {

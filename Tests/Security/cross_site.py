@@ -81,9 +81,9 @@ for method, path, operation in gateway.operations:
             if method in WRITES and not (is_widget and origin is None) and operation["security"] != [{"visitor": []}]:
                 # The widget's routes know the workspace by the body, which a form cannot send.
                 refusals = (403, 415) if is_widget and kind != "json" else (403,)
-                # Platforms sign what they send; a page has no signature.
-                if path.startswith("/api/v1/channels/"):
-                    refusals = (401, 429)
+                # A page has no signature of a platform, and does not know the secret of an e-mail's link.
+                if path.startswith(("/api/v1/channels/", "/api/v1/mail/")):
+                    refusals = (401, 404, 429)
                 tally.attack(name + ": refused", answer.status in refusals, f"{answer.status} {answer.text[:120]}")
     for page, headers in PAGES.items():
         if "Origin" not in headers:

@@ -10,7 +10,7 @@ import json
 import re
 import time
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Error, expect, sync_playwright
 
 import os
 from attacks import WRITES, Tally, begin
@@ -175,9 +175,14 @@ class Browser:
     def look(self, page, name):
         page.wait_for_timeout(250)
         for frame in page.frames:
-            found = frame.evaluate(FOUND)
+            try:
+                found, shown = frame.evaluate(FOUND), frame.evaluate(SHOWN)
+            except Error:
+                if not frame.is_detached():
+                    raise
+                continue  # A preview was drawn anew: this one shows nothing any more.
             tally.attack(f"{name}: no element, link or script of a text", not found, found[:3])
-            self.shown += frame.evaluate(SHOWN)
+            self.shown += shown
         complaints, self.complaints = self.complaints, []
         tally.attack(f"{name}: no complaint of the browser", not complaints, complaints[:3])
 
