@@ -61,8 +61,8 @@ MARKS = [value for value in gateway.sql(
 
 
 def demo():
-    """A digest of each table's rows of the demo workspace, without what background jobs write: analytics, deliveries, what
-    is due on LINE, who is on the site by beacons that need no login."""
+    """A digest of each table's rows of the demo workspace, without what background jobs write: analytics, deliveries, how
+    far the bot has read, what is due on LINE, who is on the site by beacons that need no login."""
     return set(gateway.sql("""
         SELECT t.name || ' ' || md5(query_to_xml(format(
             'SELECT r::text AS r FROM %s r WHERE %s ORDER BY 1', t.name, t.condition), true, false, '')::text)
@@ -72,7 +72,7 @@ def demo():
             WHERE a.attname = 'workspace_id' AND NOT a.attisdropped AND c.relkind IN ('r', 'p')
               AND NOT c.relispartition AND c.relnamespace = 'public'::regnamespace
               AND c.relname NOT LIKE 'chat_analytics%' AND c.relname NOT IN ('chat_session_figures', 'webhooks', 'webhook_deliveries',
-                'watched_visitors', 'channel_conversations', 'channel_deliveries', 'channel_people')
+                'watched_visitors', 'bot_progress', 'channel_conversations', 'channel_deliveries', 'channel_people')
             UNION ALL SELECT 'workspaces', 'name = ''demo'''
         ) t UNION ALL SELECT 'webhooks ' || string_agg(id::text || url || is_enabled || events::text, ' ' ORDER BY id)
         FROM webhooks WHERE workspace_id = (SELECT id FROM workspaces WHERE name = 'demo')""").split("\n"))
