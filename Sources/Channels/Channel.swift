@@ -53,6 +53,16 @@ public protocol Channel: Sendable {
 
   func profile(in body: [UInt8]) -> ChannelProfile?
 
+  // MARK: Menus
+
+  /// What brings the platform's copy of the published menu up to date; nil: it shows no menus.
+  ///
+  /// - Parameter menu: nil: the platform must show none of ours.
+  func menuSync(
+    _ menu: ChannelMenu?, in workspace: Identifier, at place: MenuPlace, secret: [UInt8],
+    milliseconds: Int
+  ) -> (any MenuSync)?
+
   // MARK: Settings
 
   /// The request that shows whether the credential works.

@@ -45,6 +45,7 @@ struct ChannelLoop: ~Copyable {
   /// Outcomes that are not recorded yet, because PostgreSQL may be unavailable.
   private var ended: [(purpose: Purpose, outcome: HTTPOutcome)] = []
   private var lastTicket: UInt64 = 0
+  private var menus: ChannelMenuLoop
   private(set) var metrics = ChannelMetrics()
 
   init(_ options: ChannelOptions) {
@@ -54,17 +55,19 @@ struct ChannelLoop: ~Copyable {
       version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: seed),
       randomLow: Random.uint64())
     database = OutboxConnection("channels", url: options.databaseURL, report: options.report)
+    menus = ChannelMenuLoop(options)
     // The gateway's administrator alone chooses the platforms' addresses.
     client = HTTPClient(connectionsMax: ChannelLoop.requestsMax) { _ in true }
     // Jitter: nodes that start together do not sweep together.
     nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
   }
 
-  var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
+  var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty || menus.isBusy }
 
   mutating func use(_ options: ChannelOptions) {
     database.use(url: options.databaseURL)
     self.options = options
+    menus.use(options)
   }
 
   /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
@@ -81,7 +84,13 @@ struct ChannelLoop: ~Copyable {
   mutating func advance(wakeDescriptor: Int32?) {
     let wait = min(nextPoll, database.nextAttempt).milliseconds(since: SystemClock.now())
     // Without a descriptor the worker is stopping and has little time left.
-    let most: Int64 = wakeDescriptor == nil ? 100 : ChannelLoop.idleMilliseconds
+    let most: Int64 =
+      if menus.isBusy {
+        ChannelMenuLoop.pollMilliseconds
+      } else {
+        wakeDescriptor == nil ? 100 : ChannelLoop.idleMilliseconds
+      }
+    menus.advance(&database)
     client.advance(milliseconds: Int32(max(1, min(most, wait))), wakeup: wakeDescriptor)
     while let (ticket, outcome) = client.takeEnded() {
       guard let purpose = inFlight.removeValue(forKey: ticket) else { continue }
@@ -111,6 +120,7 @@ struct ChannelLoop: ~Copyable {
       takeMessages()
     }
     if rows.bool(0, 2) == true { takeProfiles() }
+    if rows.bool(0, 3) == true { takeMenus() }
   }
 
   private mutating func takeMessages() {
@@ -158,7 +168,23 @@ struct ChannelLoop: ~Copyable {
     }
   }
 
+  private mutating func takeMenus() {
+    let taken = menus.take(&database)
+    let secrets = secrets(of: taken.map(\.workspace))
+    for one in taken {
+      switch secrets?[one.workspace]?[one.channel] {
+      case .secret(let secret): menus.begin(one, secret: secret, &database)
+      case .unreadable:
+        menus.end(
+          one, .failed(reason: Secret.unreadableReason, isClean: false), &database)
+      case nil: break  // Deleted: the row is too. Or PostgreSQL is away: the lease ends.
+      }
+    }
+  }
+
   private enum Secret {
+    static let unreadableReason = "The credential cannot be decrypted here: its key is missing."
+
     case secret([UInt8])
     case unreadable
   }
@@ -208,7 +234,7 @@ struct ChannelLoop: ~Copyable {
         .message(sending, usesReplyToken: token != nil, begun: SystemClock.now()))
     case .unreadable:
       _ = postpone(
-        sending, "The credential cannot be decrypted here: its key is missing.", seconds: 0,
+        sending, Secret.unreadableReason, seconds: 0,
         dropsToken: false)
     case nil: refuse(sending, "No \(channel.sendingCredential) is stored for \(channel.name).")
     }
@@ -347,6 +373,7 @@ struct ChannelLoop: ~Copyable {
   /// Releases what is unfinished, so that another node can take it at once.
   mutating func release() {
     if isBusy { _ = database.run(ChannelOutbox.release(lease: lease)) }
+    menus.release(&database)
     inFlight = [:]
     ended = []
   }

@@ -22,12 +22,13 @@ enum ChannelOutbox {
       AND m.kind IN ('text', 'file', 'card', 'buttons', 'carousel')
     """
 
-  /// Whether there are conversations that are watched, whether any is due, and whether a profile
-  /// is.
+  /// Whether there are conversations that are watched, whether any is due, and
+  /// whether a profile and a menu are.
   static let peek: StaticString = """
     SELECT EXISTS (SELECT FROM channel_conversations WHERE is_watched),
       EXISTS (SELECT FROM channel_conversations WHERE due_at <= now()),
-      EXISTS (SELECT FROM channel_people WHERE profile_due_at <= now())
+      EXISTS (SELECT FROM channel_people WHERE profile_due_at <= now()),
+      EXISTS (SELECT FROM channel_menus WHERE due_at <= now())
     """
 
   /// Notes what has been written since the last time. Conversations that have ended long enough ago

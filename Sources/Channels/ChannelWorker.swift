@@ -4,12 +4,17 @@ public import Directory
 public import Kernel
 public import Primitives
 import Synchronization
+public import Webhooks
 
 public struct ChannelOptions: Sendable {
   public var databaseURL: String
   public var secrets: SecretBox
   /// The URL of each channel's platform, without a slash at its end.
   public var platforms: [String: String]
+  /// The URL of each where it takes pictures; a channel without one has the same as above.
+  public var dataPlatforms: [String: String]
+  /// Restricts the addresses of pictures, which members choose.
+  public var addressGuard: AddressGuard
   /// Where people reach the gateway, for links to files. Nil: files are not sent.
   public var publicURL: String?
   /// The time limit of one attempt.
@@ -20,7 +25,8 @@ public struct ChannelOptions: Sendable {
   public var report: @Sendable (String) -> Void
 
   public init(
-    databaseURL: String, secrets: SecretBox, platforms: [String: String], publicURL: String?,
+    databaseURL: String, secrets: SecretBox, platforms: [String: String],
+    dataPlatforms: [String: String], publicURL: String?, addressGuard: AddressGuard,
     timeoutMilliseconds: Int,
     onChange: @escaping @Sendable (_ session: Identifier, _ workspace: Identifier) -> Void,
     report: @escaping @Sendable (String) -> Void
@@ -28,6 +34,8 @@ public struct ChannelOptions: Sendable {
     self.databaseURL = databaseURL
     self.secrets = secrets
     self.platforms = platforms
+    self.dataPlatforms = dataPlatforms
+    self.addressGuard = addressGuard
     self.publicURL = publicURL
     self.timeoutMilliseconds = timeoutMilliseconds
     self.onChange = onChange

@@ -86,7 +86,8 @@ final class GatewayContext: Sendable {
     let mailOptions = GatewayContext.mail(options, secrets)
     mail = try MailWorker(mailOptions)
     apiOptions.mailFrom = mailOptions.server == nil ? nil : mailOptions.from
-    channels = try GatewayContext.channels(options, secrets, services)
+    channels = try GatewayContext.channels(
+      options, secrets, services, apiOptions.webhookGuard)
     peers = Peers(options, keys: secrets.keyIDs)
     connections = PeerConnections(local: services, peers: peers)
     apiOptions.connections = connections
@@ -176,13 +177,15 @@ final class GatewayContext: Sendable {
   }
 
   private static func channels(
-    _ options: GatewayOptions, _ secrets: SecretBox, _ services: LoopServices
+    _ options: GatewayOptions, _ secrets: SecretBox, _ services: LoopServices,
+    _ addressGuard: AddressGuard
   ) throws(Errno) -> ChannelWorker {
     let (settings, logger) = (options.settings, options.logger)
     return try ChannelWorker(
       ChannelOptions(
         databaseURL: options.databaseURL, secrets: secrets, platforms: platforms(settings),
-        publicURL: settings.publicURL,
+        dataPlatforms: ["line": settings.channels.lineDataURL], publicURL: settings.publicURL,
+        addressGuard: addressGuard,
         timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
         onChange: { session, workspace in services.changed(session: session, of: workspace) },
         report: { logger.warning("\($0)") }))

@@ -84,6 +84,11 @@ public enum HTTPOutcome: Sendable, Equatable {
 public struct HTTPClient: ~Copyable {
   /// Bytes of a body that nobody wants to read and discard; then the connection is closed.
   public static let bodyBytes = 4_096
+  /// The reason of a request whose answer is longer than it wants.
+  public static func longAnswer(_ bytesMax: Int) -> String {
+    "the response has more than \(bytesMax) bytes"
+  }
+
   /// The longest line of a response's head that `receiveField` gets.
   static let headLineBytes = 8_192
   /// Connections kept open for later requests.

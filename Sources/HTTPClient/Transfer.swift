@@ -77,7 +77,7 @@ import Kernel
     // SAFETY: the handle is alive.
     let status = unsafe chirrup_curl_status(raw)
     if let responseBytesMax, bytesRead > responseBytesMax {
-      return .failed(reason: "the response has more than \(responseBytesMax) bytes")
+      return .failed(reason: HTTPClient.longAnswer(responseBytesMax))
     }
     // An answer counts even if we stopped reading a body that is discarded.
     if result == CURLE_OK || result == CURLE_WRITE_ERROR && status > 0 {

@@ -45,7 +45,7 @@ extension SettingKey {
       .mailTimeoutSeconds, .mailRetryMilliseconds:
       false
     // Requests under way go to the address of the start.
-    case .channelsLineAPIURL: false
+    case .channelsLineAPIURL, .channelsLineDataURL: false
     // The guard of deliveries under way, and the state of open connections.
     case .webhooksAllowPrivate, .webhooksPorts, .compressionEnabled, .compressionContextTakeover,
       .compressionWindowBits, .compressionMemoryLevel, .compressionLevel,

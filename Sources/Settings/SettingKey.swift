@@ -80,6 +80,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case mailTimeoutSeconds = "mail.timeout_seconds"
   case mailRetryMilliseconds = "mail.retry_milliseconds"
   case channelsLineAPIURL = "channels.line_api_url"
+  case channelsLineDataURL = "channels.line_data_url"
   case maintenanceWindow = "maintenance.window"
   case maintenanceConversationDays = "maintenance.conversation_days"
   case maintenanceAuditDays = "maintenance.audit_days"
@@ -162,7 +163,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .tlsKeys:
       "one path of a PEM file for each certificate, in the same order, or none if each key is in "
         + "its certificate's file"
-    case .channelsLineAPIURL: "a URL such as https://api.line.me, without query and fragment"
+    case .channelsLineAPIURL, .channelsLineDataURL:
+      "a URL such as https://api.line.me, without query and fragment"
     case .publicURL: "a URL such as https://chat.example.com, without query and fragment"
     case .databaseURL, .databaseDirectURL, .migrationsURL:
       "postgresql://user:password@host:5432/name or host=… dbname=…"

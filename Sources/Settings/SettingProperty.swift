@@ -83,6 +83,7 @@ extension SettingKey {
     case .mailTimeoutSeconds: SettingProperty(\.mail.timeoutSeconds)
     case .mailRetryMilliseconds: SettingProperty(\.mail.retryMilliseconds)
     case .channelsLineAPIURL: SettingProperty(\.channels.lineAPIURL)
+    case .channelsLineDataURL: SettingProperty(\.channels.lineDataURL)
     case .maintenanceWindow: SettingProperty(\.maintenance.window)
     case .maintenanceConversationDays: SettingProperty(\.maintenance.conversationDays)
     case .maintenanceAuditDays: SettingProperty(\.maintenance.auditDays)

@@ -133,6 +133,8 @@ public struct MailSettings: Sendable, Equatable {
 public struct ChannelSettings: Sendable, Equatable {
   /// The URL of LINE's Messaging API.
   public var lineAPIURL = "https://api.line.me"
+  /// The URL where LINE takes and gives pictures.
+  public var lineDataURL = "https://api-data.line.me"
 
   public init() {}
 }

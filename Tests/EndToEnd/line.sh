@@ -8,6 +8,9 @@ platform_port=$(free_port)
 export CHIRRUP_CHANNELS_LINE_API_URL=http://127.0.0.1:$platform_port
 # Links to files.
 export CHIRRUP_PUBLIC_URL=https://chat.example.test
+export CHIRRUP_CHANNELS_LINE_DATA_URL=http://127.0.0.1:$platform_port
+# The pictures of menus are on this machine too.
+export CHIRRUP_WEBHOOKS_ALLOW_PRIVATE=true
 # A lease is the time limit and 5 s.
 export CHIRRUP_WEBHOOKS_TIMEOUT_SECONDS=2
 

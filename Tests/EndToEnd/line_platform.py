@@ -17,6 +17,8 @@ import uuid
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from line_menus import Menus
+
 REPLY_SECONDS = 60
 TEXT_UNITS = 5_000
 UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -76,6 +78,7 @@ class Platform:
         #: (method, path, status) of all requests.
         self.requests: list[tuple[str, str, int]] = []
         self.webhook = ""
+        self.menus = Menus(Refused, units)
         #: While it is set, no request is answered and no webhook is sent.
         self.is_down = threading.Event()
         #: Requests that are taken, but whose answer is lost.
@@ -95,6 +98,9 @@ class Platform:
 
             def do_POST(self):
                 platform.serve(self, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+            def do_DELETE(self):
+                platform.serve(self, b"")
 
             def log_message(self, *_):
                 pass
@@ -126,6 +132,7 @@ class Platform:
             if refusal.status == 409:
                 answer["sentMessages"] = self.retry_keys[request.headers["X-Line-Retry-Key"]]["sentMessages"]
         self.requests.append((request.command, request.path, status))
+        self.menus.after(request.command, request.path)
         if loses:
             request.close_connection = True
             request.connection.close()
@@ -145,6 +152,8 @@ class Platform:
         if request.headers.get("Authorization") != f"Bearer {self.token}":
             raise Refused(401, "Authentication failed. Confirm that the access token in the header is valid.")
         path = (request.command, request.path)
+        if self.menus.owns(request.path):
+            return self.menus.answer(request, body)
         if path == ("GET", "/v2/bot/info"):
             return {"userId": "U" + "b" * 32, "basicId": "@216ru", "displayName": "Shop bot", "chatMode": "bot",
                     "markAsReadMode": "manual"}

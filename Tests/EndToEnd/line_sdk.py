@@ -5,11 +5,13 @@ the platform sends, and its client talks to the platform.
 import secrets
 import uuid
 
+from line_menus import png
 from line_platform import Platform
 from linebot.v3 import WebhookParser
 from linebot.v3.exceptions import InvalidSignatureError
 from linebot.v3.messaging import (
-    ApiClient, ApiException, Configuration, MessagingApi, PushMessageRequest, ReplyMessageRequest, TextMessage,
+    ApiClient, ApiException, Configuration, MessagingApi, MessagingApiBlob, PostbackAction, PushMessageRequest,
+    ReplyMessageRequest, RichMenuArea, RichMenuBounds, RichMenuRequest, RichMenuSize, TextMessage,
 )
 from linebot.v3.webhooks import (
     AudioMessageContent, FileMessageContent, FollowEvent, ImageMessageContent, LocationMessageContent, MessageEvent,
@@ -46,6 +48,35 @@ def refused(status: int, call) -> bool:
     return False
 
 
+def check_menus(platform: Platform, api: MessagingApi, blob: MessagingApiBlob, promise) -> None:
+    """The life of a rich menu, with the SDK's own objects."""
+    area = RichMenuArea(bounds=RichMenuBounds(x=0, y=0, width=800, height=400),
+                        action=PostbackAction(label="One", data="one"))
+    made = RichMenuRequest(size=RichMenuSize(width=800, height=400), selected=False, name="SDK", chatBarText="Menu",
+                           areas=[area])
+    id_ = api.create_rich_menu(made).rich_menu_id
+    promise("the SDK makes a rich menu, and lists it",
+            [it.name for it in api.get_rich_menu_list().richmenus] == ["SDK"])
+    promise("one without a picture is no default", refused(400, lambda: api.set_default_rich_menu(id_)))
+    headers = {"Content-Type": "image/png"}
+    promise("a picture of another size is refused", refused(400, lambda: blob.set_rich_menu_image(
+        id_, body=png(1200, 600), _headers=headers)))
+    blob.set_rich_menu_image(id_, body=png(800, 400), _headers=headers)
+    promise("a picture is taken once", refused(400, lambda: blob.set_rich_menu_image(
+        id_, body=png(800, 400), _headers=headers)))
+    promise("there is no default at first", refused(404, api.get_default_rich_menu_id))
+    api.set_default_rich_menu(id_)
+    promise("the SDK reads the default", api.get_default_rich_menu_id().rich_menu_id == id_)
+    api.cancel_default_rich_menu()
+    api.delete_rich_menu(id_)
+    promise("the SDK removes both", api.get_rich_menu_list().richmenus == []
+            and refused(404, api.get_default_rich_menu_id) and refused(404, lambda: api.delete_rich_menu(id_)))
+    for fault in ({"size": RichMenuSize(width=700, height=400)}, {"size": RichMenuSize(width=800, height=700)}):
+        broken = made.copy(update=fault)
+        promise(f"a rich menu of {fault['size'].width} × {fault['size'].height} is refused",
+                refused(400, lambda broken=broken: api.create_rich_menu(broken)))
+
+
 def check(platform: Platform, promise) -> None:
     friend = platform.friend("SDK")
     parser = WebhookParser(platform.secret)
@@ -65,6 +96,8 @@ def check(platform: Platform, promise) -> None:
         api = MessagingApi(client)
         promise("its client reads the bot's name and a profile",
                 api.get_bot_info().display_name == "Shop bot" and api.get_profile(friend.id).display_name == "SDK")
+        blob = MessagingApiBlob(client)
+        check_menus(platform, api, blob, promise)
         push = PushMessageRequest(to=friend.id, messages=[TextMessage(text="one")])
         key = str(uuid.uuid4())
         api.push_message(push, x_line_retry_key=key)

@@ -15,6 +15,7 @@ import uuid
 
 import line_sdk
 from attachments_test import Client, Place, png
+from line_menus_test import MenuRun
 from line_platform import Friend, Platform, units
 
 ADMIN = "/api/v1/admin"
@@ -137,8 +138,8 @@ class LineRun:
         key = self.sql("SELECT w.public_key FROM workspaces w JOIN memberships m ON m.workspace_id = w.id LIMIT 1")
         self.platform.webhook = f"{self.options.base_url}/api/v1/channels/line/{key}/webhook"
         for part in (self.without_credentials, self.both_ways, self.signatures, self.again, self.kinds, self.shapes,
-                     self.files, self.refusals, self.lost_answers, self.contact, self.closed, self.imported, self.down,
-                     self.killed):
+                     self.files, self.refusals, self.lost_answers, self.contact, self.closed, self.imported, self.menus,
+                     self.down, self.killed):
             try:
                 part()
             except Failure as failure:
@@ -152,6 +153,9 @@ class LineRun:
                      self.platform.send(self.platform.text(friend, "?")) == 404)
         for name, secret in (("channel_secret", self.platform.secret), ("channel_access_token", self.platform.token)):
             self.request("PUT", f"{ADMIN}/credentials/line", {"name": name, "secret": secret})
+
+    def menus(self) -> None:
+        MenuRun(self).all()
 
     def both_ways(self) -> None:
         self.mali = friend = self.platform.friend("Mali")

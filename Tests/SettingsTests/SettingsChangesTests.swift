@@ -120,6 +120,7 @@ import VirusScan
     values.mail.timeoutSeconds = 1
     values.mail.retryMilliseconds = 101
     values.channels.lineAPIURL = "http://127.0.0.1:9"
+    values.channels.lineDataURL = "http://127.0.0.1:8"
     values.maintenance.window = MaintenanceWindow(begin: 1, end: 2)
     values.maintenance.conversationDays = 1
     values.maintenance.auditDays = 1

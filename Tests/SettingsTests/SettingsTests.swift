@@ -184,7 +184,7 @@ import VirusScan
       mail: {smtp_url: "smtps://mail.example.com:465", user: chat, password: word,
         from: chat@example.com, starttls: optional, ca_file: /etc/mail.pem, timeout_seconds: 9,
         retry_milliseconds: 200}
-      channels: {line_api_url: http://127.0.0.1:9/line/}
+      channels: {line_api_url: http://127.0.0.1:9/line/, line_data_url: http://127.0.0.1:9/data}
       maintenance: {window: 22:30-04:00 Europe/Berlin, conversation_days: 365, audit_days: 730}
       compression: {enabled: no, context_takeover: true, window_bits: 9, memory_level: 8,
         level: 9, threshold_bytes: 0}
@@ -254,6 +254,7 @@ import VirusScan
     expected.mail.timeoutSeconds = 9
     expected.mail.retryMilliseconds = 200
     expected.channels.lineAPIURL = "http://127.0.0.1:9/line"
+    expected.channels.lineDataURL = "http://127.0.0.1:9/data"
     expected.maintenance.window = MaintenanceWindow(begin: 1_350, end: 240, zone: "Europe/Berlin")
     expected.maintenance.conversationDays = 365
     expected.maintenance.auditDays = 730

@@ -3,7 +3,7 @@ import Directory
 public import HTTPClient
 import JSON
 import OpenSSL
-import Primitives
+public import Primitives
 
 public struct LineChannel: Channel {
   public init() {}
@@ -89,7 +89,7 @@ public struct LineChannel: Channel {
   }
 
   /// LINE's own words: `message`, and of its details the first.
-  private func reason(_ status: Int, _ body: [UInt8]) -> String {
+  func reason(_ status: Int, _ body: [UInt8]) -> String {
     let answer = JSONValue(body)
     let detail = answer?["details"]?.array?.first
     let words = [
@@ -99,8 +99,18 @@ public struct LineChannel: Channel {
     return String(text.prefix(LineChannel.reasonCharacters))
   }
 
-  private func headers(_ secret: [UInt8]) -> [String] {
+  func headers(_ secret: [UInt8]) -> [String] {
     ["Authorization: Bearer " + String(decoding: secret, as: UTF8.self), "User-Agent: Chirrup"]
+  }
+
+  // MARK: Menus
+
+  public func menuSync(
+    _ menu: ChannelMenu?, in workspace: Identifier, at place: MenuPlace, secret: [UInt8],
+    milliseconds: Int
+  ) -> (any MenuSync)? {
+    LineMenuSync(
+      menu, in: workspace, at: place, headers: headers(secret), milliseconds: milliseconds)
   }
 
   // MARK: Profile and trial

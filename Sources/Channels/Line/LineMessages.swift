@@ -163,7 +163,7 @@ enum LineMessages {
 
   /// A button: a link, or a reply whose value and label come back as a postback. What does not fit
   /// into its data comes back as a text.
-  private static func action(_ button: JSONValue, labelUnits: Int) -> JSONValue? {
+  static func action(_ button: JSONValue, labelUnits: Int) -> JSONValue? {
     guard let label = button["label"]?.string, !label.isEmpty, let value = button["value"]?.string
     else { return nil }
     let shown = JSONValue.string(cut(label, units: labelUnits))

@@ -8,6 +8,7 @@ struct MenuRoutes: RouteGroup {
 
   static let menu = RowShape([
     ("id", .id), ("name", .text), ("actions", .json(.array(of: .object))),
+    ("image_url", .text),
     ("status", .word(RichMenus.statuses)), ("sync_status", .word(RichMenus.syncStatuses)),
     ("sync_error", .optional(.text)), ("created_at", .time), ("updated_at", .time),
   ])
@@ -25,7 +26,7 @@ struct MenuRoutes: RouteGroup {
       "rich_menu", MenuRoutes.menu, status: 201,
       RichMenus.add(
         call.newID(), name: try object.requiredString("name", bytesMax: APILimits.menuNameBytes),
-        actions: try actions(in: object),
+        actions: try actions(in: object), imageURL: try imageURL(in: object),
         status: try object.word("status", of: RichMenus.statuses), by: call.actor),
       orElse: .tooMany("menus", RichMenus.countMax))
   }
@@ -36,12 +37,21 @@ struct MenuRoutes: RouteGroup {
       "rich_menu", MenuRoutes.menu,
       RichMenus.change(
         call.id, name: try object.nonEmptyString("name", bytesMax: APILimits.menuNameBytes),
-        actions: try actions(in: object),
+        actions: try actions(in: object), imageURL: try imageURL(in: object),
         status: try object.word("status", of: RichMenus.statuses), by: call.actor))
   }
 
   func deleteMenu(_ call: Call) async throws(Problem) -> APIResponse {
     try await api.delete(RichMenus.delete(call.id, by: call.actor))
+  }
+
+  /// An empty one takes the picture away.
+  private func imageURL(in object: JSONObject) throws(Problem) -> String? {
+    let url = try object.string("image_url", bytesMax: ReplyPayload.valueBytes)
+    if let url, !url.isEmpty, !ReplyPayload.isLink(url) {
+      throw ReplyPayload.notLink("image_url", in: object)
+    }
+    return url
   }
 
   /// The array of actions as the received text.

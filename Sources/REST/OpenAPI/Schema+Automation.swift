@@ -120,6 +120,8 @@ extension Schema {
                 + "where it is.")
           ]),
       ]), 0...APILimits.menuActions),
+    "image_url": string(0...ReplyPayload.valueBytes).described(
+      "The picture that LINE shows: a PNG or JPEG of at most 1 MB; empty: none."),
     "status": word(RichMenus.statuses),
   ]
 }

@@ -671,6 +671,8 @@ interface RichMenu {
   id: string;
   name: string;
   actions: Choice[];
+  /** The picture that LINE shows; empty: none. */
+  image_url?: string;
   /** `draft`, `published` or `inactive` */
   status: string;
   /** `none`, `pending`, `synced` or `failed` */

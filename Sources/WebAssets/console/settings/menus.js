@@ -20,10 +20,10 @@ const STATES = { draft: t('Draft'), published: t('Published'), inactive: t('Unpu
  * @type {Record<string, string>}
  */
 const COPIES = {
-  none: t('Not synchronised with LINE. Only the widget shows menus.'),
+  none: t('LINE does not show this menu.'),
   pending: t('Waiting to be sent to LINE.'),
   synced: t('LINE shows this version.'),
-  failed: t('LINE refused this menu.'),
+  failed: t('LINE does not show this menu.'),
 };
 /** @type {[value: string, words: string][]} */
 const KINDS = [
@@ -59,6 +59,13 @@ const fields = (form, teams) => [
       ),
     ],
   }),
+  text(form, 'image_url', {
+    label: t('Picture for LINE'),
+    type: 'url',
+    max: 2048,
+    placeholder: 'https://',
+    hint: t('The URL of a PNG or JPEG of up to 1 MB, 800 to 2,500 pixels wide. Items are in rows of up to three.'),
+  }),
 ];
 
 /** @returns {Choice} */
@@ -68,7 +75,7 @@ const blank = () => ({ label: '', type: 'message', value: '' });
  * The menu to send. One that is incomplete is refused.
  * @param {RichMenu} menu
  */
-function checked({ name, actions }) {
+function checked({ name, actions, image_url: picture = '' }) {
   if (!name.trim()) throw refusal('name', t('Enter a name.'));
   const clean = actions.filter(({ label }) => label.trim()).map(({ label, type, value }) => {
     if (type === 'url' && !/^https?:\/\//.test(value ?? '')) {
@@ -78,7 +85,7 @@ function checked({ name, actions }) {
     return { label: label.trim(), type, ...(type !== 'operator' || value) && { value: said } };
   });
   if (!clean.length) throw refusal('actions', t('Add at least one item.'));
-  return { name: name.trim(), actions: clean };
+  return { name: name.trim(), actions: clean, image_url: picture.trim() };
 }
 
 /**
@@ -103,7 +110,7 @@ function publishing(context, editor, reload) {
     button.disabled = true;
     try {
       const answer = await context.rest.patch(`rich-menus/${editor.item.id}`, { status });
-      editor.item.status = answer?.rich_menu?.status ?? status;
+      Object.assign(editor.item, answer?.rich_menu ?? { status });
       await reload();
     } catch (error) {
       editor.form.fault(error);
@@ -117,7 +124,7 @@ function publishing(context, editor, reload) {
 
 /** @param {RichMenu} menu */
 const copy = ({ sync_status: status = 'none', sync_error: error }) => (
-  error ? t('LINE refused this menu: {}', error) : COPIES[status] ?? COPIES.none
+  error ? t('LINE does not show this version: {}', error) : COPIES[status] ?? COPIES.none
 );
 
 /**
@@ -177,7 +184,7 @@ export async function open(context) {
     typed: (form) => follow(form.now),
     key: ({ id }) => id,
     heading: ({ name }) => name,
-    blank: () => ({ id: '', name: '', actions: [blank()], status: 'draft' }),
+    blank: () => ({ id: '', name: '', actions: [blank()], image_url: '', status: 'draft' }),
     values: (item) => item,
     row,
     fields: (form, item, isNew, editor) => [
