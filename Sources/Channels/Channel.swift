@@ -5,6 +5,7 @@
 ///
 /// A new channel is a type with this protocol, and one line in `Channels.all`.
 public import HTTPClient
+public import Primitives
 
 public protocol Channel: Sendable {
   /// As in `chat_sessions.channel`, in `friend_events.channel`, and as the service of its

@@ -271,49 +271,49 @@ static const unsigned char brotli_29[] = {
 #embed "console-work-th-76ddad7502.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-ar-d75349078d.js"
+#embed "console-settings-ar-fbf84e77dc.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-ar-d75349078d.js.gz"
+#embed "console-settings-ar-fbf84e77dc.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-ar-d75349078d.js.br"
+#embed "console-settings-ar-fbf84e77dc.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-de-13d0807f29.js"
+#embed "console-settings-de-b5cf135e0d.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-de-13d0807f29.js.gz"
+#embed "console-settings-de-b5cf135e0d.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-de-13d0807f29.js.br"
+#embed "console-settings-de-b5cf135e0d.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-es-4dc395b0c6.js"
+#embed "console-settings-es-94b5d6c01e.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-es-4dc395b0c6.js.gz"
+#embed "console-settings-es-94b5d6c01e.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-es-4dc395b0c6.js.br"
+#embed "console-settings-es-94b5d6c01e.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-ja-8b91f8cd29.js"
+#embed "console-settings-ja-324961d2c4.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-ja-8b91f8cd29.js.gz"
+#embed "console-settings-ja-324961d2c4.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-ja-8b91f8cd29.js.br"
+#embed "console-settings-ja-324961d2c4.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-settings-th-43f916a2a9.js"
+#embed "console-settings-th-c537ad7550.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-settings-th-43f916a2a9.js.gz"
+#embed "console-settings-th-c537ad7550.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-settings-th-43f916a2a9.js.br"
+#embed "console-settings-th-c537ad7550.js.br"
 };
 static const unsigned char plain_35[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-6d87936632.js"
+#embed "console-files-ccaed22562.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-6d87936632.js.gz"
+#embed "console-files-ccaed22562.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-6d87936632.js.br"
+#embed "console-files-ccaed22562.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-6c242bb902.js"
+#embed "console-replies-ba6e22e6bb.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-6c242bb902.js.gz"
+#embed "console-replies-ba6e22e6bb.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-6c242bb902.js.br"
+#embed "console-replies-ba6e22e6bb.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-44026ed223.js"
+#embed "console-pages-8f7ddeebad.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-44026ed223.js.gz"
+#embed "console-pages-8f7ddeebad.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-44026ed223.js.br"
+#embed "console-pages-8f7ddeebad.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-41a7cca096.js"
+#embed "console-2375222518.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-41a7cca096.js.gz"
+#embed "console-2375222518.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-41a7cca096.js.br"
+#embed "console-2375222518.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-3220ea7453.js"
+#embed "setup-e3976a7034.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-3220ea7453.js.gz"
+#embed "setup-e3976a7034.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-3220ea7453.js.br"
+#embed "setup-e3976a7034.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -575,23 +575,23 @@ static const chirrup_asset assets[] = {
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-ar-d75349078d.js",
+    {"/assets/console-settings-ar-fbf84e77dc.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-de-13d0807f29.js",
+    {"/assets/console-settings-de-b5cf135e0d.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-es-4dc395b0c6.js",
+    {"/assets/console-settings-es-94b5d6c01e.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-ja-8b91f8cd29.js",
+    {"/assets/console-settings-ja-324961d2c4.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-settings-th-43f916a2a9.js",
+    {"/assets/console-settings-th-c537ad7550.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-6d87936632.js",
+    {"/assets/console-files-ccaed22562.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-6c242bb902.js",
+    {"/assets/console-replies-ba6e22e6bb.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-44026ed223.js",
+    {"/assets/console-pages-8f7ddeebad.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-41a7cca096.js",
+    {"/assets/console-2375222518.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-3220ea7453.js",
+    {"/assets/setup-e3976a7034.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},
