@@ -11,8 +11,8 @@ public enum RichMenus {
   /// it `pending`; the channel worker writes the rest (`ChannelMenus`). `none`: there is no copy.
   public static let syncStatuses = ["none", "pending", "synced", "failed"]
 
-  /// One page, oldest first. Columns: id, name, actions, image URL, status, sync status and error, creation
-  /// time, time of the last change; then creation time (µs) and id as text.
+  /// One page, oldest first. Columns: id, name, actions, image URL, status, sync status and error,
+  /// creation time, time of the last change; then creation time (µs) and id as text.
   ///
   /// - Parameter last: the last row of the previous page; nil: the first page.
   public static func page(
@@ -21,7 +21,8 @@ public enum RichMenus {
     Query(
       """
       SELECT m.id, m.name, m.actions::text, m.image_url, m.status, m.sync_status, m.sync_error,
-        m.created_at, m.updated_at, (extract(epoch FROM m.created_at) * 1000000)::bigint::text, m.id::text
+        m.created_at, m.updated_at, (extract(epoch FROM m.created_at) * 1000000)::bigint::text,
+        m.id::text
       FROM rich_menus m WHERE m.workspace_id = $1::uuid
         AND ($2::timestamptz IS NULL OR (m.created_at, m.id) > ($2::timestamptz, $3::uuid))
       ORDER BY m.created_at, m.id LIMIT $4::bigint

@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-ccaed22562.js"
+#embed "console-files-b9eafcb3a5.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-ccaed22562.js.gz"
+#embed "console-files-b9eafcb3a5.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-ccaed22562.js.br"
+#embed "console-files-b9eafcb3a5.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-ba6e22e6bb.js"
+#embed "console-replies-e157551457.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-ba6e22e6bb.js.gz"
+#embed "console-replies-e157551457.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-ba6e22e6bb.js.br"
+#embed "console-replies-e157551457.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-8f7ddeebad.js"
+#embed "console-pages-f00f7ee734.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-8f7ddeebad.js.gz"
+#embed "console-pages-f00f7ee734.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-8f7ddeebad.js.br"
+#embed "console-pages-f00f7ee734.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-2375222518.js"
+#embed "console-56e8c9ae8d.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-2375222518.js.gz"
+#embed "console-56e8c9ae8d.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-2375222518.js.br"
+#embed "console-56e8c9ae8d.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -430,13 +430,13 @@ static const unsigned char brotli_50[] = {
 #embed "reference-ed4c6bbd2e.css.br"
 };
 static const unsigned char plain_51[] = {
-#embed "reference-6d1bf4d8a1.js"
+#embed "reference-e7ed075e34.js"
 };
 static const unsigned char gzip_51[] = {
-#embed "reference-6d1bf4d8a1.js.gz"
+#embed "reference-e7ed075e34.js.gz"
 };
 static const unsigned char brotli_51[] = {
-#embed "reference-6d1bf4d8a1.js.br"
+#embed "reference-e7ed075e34.js.br"
 };
 static const unsigned char plain_52[] = {
 #embed "api.html"
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-ccaed22562.js",
+    {"/assets/console-files-b9eafcb3a5.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-ba6e22e6bb.js",
+    {"/assets/console-replies-e157551457.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-8f7ddeebad.js",
+    {"/assets/console-pages-f00f7ee734.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-2375222518.js",
+    {"/assets/console-56e8c9ae8d.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -659,7 +659,7 @@ static const chirrup_asset assets[] = {
      "/assets/reference.css",
      "text/css; charset=utf-8",
      FORM(plain_50), FORM(gzip_50), FORM(brotli_50)},
-    {"/assets/reference-6d1bf4d8a1.js",
+    {"/assets/reference-e7ed075e34.js",
      "/assets/reference.js",
      "text/javascript; charset=utf-8",
      FORM(plain_51), FORM(gzip_51), FORM(brotli_51)},

@@ -2,7 +2,7 @@
 
 import { el, icon } from '../shared/dom.js';
 import { audience } from './reference.js';
-import { copyButton, json, requestTabs, sample } from './samples.js';
+import { bytesType, copyButton, json, requestTabs, sample } from './samples.js';
 
 /** @typedef {import('./reference.js').Operation} Operation */
 /** @typedef {import('./reference.js').Reference} Reference */
@@ -123,12 +123,14 @@ function parameters(operation, reference) {
           : '`Bearer` and an operator’s token, or the console’s cookie.',
     });
   }
-  const body = operation.requestBody?.content['application/json'].schema;
+  const body = operation.requestBody?.content['application/json']?.schema;
+  const bytes = bytesType(operation);
   const members = body ? reference.members(body) : [];
-  if (!rows.length && !members.length) return null;
+  if (!rows.length && !members.length && !bytes) return null;
   return el('section', {}, el('h2', {}, 'Parameters'),
     rows.length > 0 && [el('h3', {}, 'Path, query and headers'), list(rows)],
-    members.length > 0 && [el('h3', {}, 'Body, JSON'), list(members)]);
+    members.length > 0 && [el('h3', {}, 'Body, JSON'), list(members)],
+    bytes && [el('h3', {}, 'Body'), el('p', {}, bytes)]);
 }
 
 /**

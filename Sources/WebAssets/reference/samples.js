@@ -74,6 +74,14 @@ export function json(value) {
 export const bodyExample = ({ requestBody }) => requestBody?.content['application/json']?.example;
 
 /**
+ * The media type of a body that is not JSON; undefined: there is none.
+ * @param {Operation} operation
+ */
+export const bytesType = ({ requestBody }) => Object.keys(requestBody?.content ?? {}).find(
+  (type) => type !== 'application/json'
+);
+
+/**
  * The path with examples in place of its parameters, and the query that is required.
  * @param {Operation} operation
  */
@@ -95,6 +103,7 @@ function exampleHeaders(operation) {
   const headers = [
     !!whose && ['Authorization', `Bearer $${whose}`],
     bodyExample(operation) !== undefined && ['Content-Type', 'application/json'],
+    !!bytesType(operation) && ['Content-Type', `${bytesType(operation)}`],
     !!key && operation.method === 'POST' && ['Idempotency-Key', `${key.example}`],
   ];
   return headers.filter(Boolean);
@@ -118,6 +127,8 @@ function curl(operation, server) {
   if (body !== undefined) {
     const text = JSON.stringify(body).replaceAll("'", "'\\''");
     parts.push(['-d ', el('span.s', {}, `'${text}'`)]);
+  } else if (bytesType(operation)) {
+    parts.push(['--data-binary ', el('span.s', {}, '@body')]);
   }
   return [
     el('span.f', {}, 'curl'), ` -X ${operation.method} '${server}${examplePath(operation)}'`,
@@ -139,6 +150,7 @@ function javascript(operation, server) {
     ', {\n  method: ', el('span.s', {}, `"${operation.method}"`), ',\n',
     ...headers.length ? ['  headers: {\n', ...headers, '  },\n'] : [],
     ...body !== undefined ? [`  body: JSON.stringify(${JSON.stringify(body)}),\n`] : [],
+    ...bytesType(operation) ? ['  body: bytes,\n'] : [],
     '});\nif (!response.ok) ', el('span.k', {}, 'throw new'),
     ' Error((', el('span.k', {}, 'await'), ' response.json()).detail);',
   ];
@@ -160,7 +172,7 @@ function pythonLiteral(value) {
 /** @param {Operation} operation @param {string} server */
 function python(operation, server) {
   const body = bodyExample(operation);
-  const headers = exampleHeaders(operation).filter(([name]) => name !== 'Content-Type')
+  const headers = exampleHeaders(operation).filter(([, value]) => value !== 'application/json')
     .flatMap(([name, value]) => {
       const secret = value.match(/^Bearer \$(\w+)$/)?.[1];
       const text = secret ? `f"Bearer {os.environ['${secret}']}"` : JSON.stringify(value);
@@ -172,6 +184,7 @@ function python(operation, server) {
     el('span.s', {}, `"${server}${examplePath(operation)}"`), ',\n',
     ...headers.length ? ['    headers={\n', ...headers, '    },\n'] : [],
     ...body !== undefined ? [`    json=${pythonLiteral(body)},\n`] : [],
+    ...bytesType(operation) ? ['    data=', el('span.f', {}, 'open'), '("body", "rb"),\n'] : [],
     ')\nresponse.', el('span.f', {}, 'raise_for_status'), '()',
   ];
 }
