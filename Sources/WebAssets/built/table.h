@@ -163,13 +163,13 @@ static const unsigned char brotli_17[] = {
 #embed "attachments-th-8dd90bf04f.js.br"
 };
 static const unsigned char plain_18[] = {
-#embed "widget-files-0cf2b26910.js"
+#embed "widget-files-5abc752074.js"
 };
 static const unsigned char gzip_18[] = {
-#embed "widget-files-0cf2b26910.js.gz"
+#embed "widget-files-5abc752074.js.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "widget-files-0cf2b26910.js.br"
+#embed "widget-files-5abc752074.js.br"
 };
 static const unsigned char plain_19[] = {
 #embed "widget-forms-014111beca.js"
@@ -190,13 +190,13 @@ static const unsigned char brotli_20[] = {
 #embed "widget-live-b1280c7f6b.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "widget-app-db8fcb8fc5.js"
+#embed "widget-app-777d64019e.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "widget-app-db8fcb8fc5.js.gz"
+#embed "widget-app-777d64019e.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "widget-app-db8fcb8fc5.js.br"
+#embed "widget-app-777d64019e.js.br"
 };
 static const unsigned char plain_22[] = {
 #embed "widget-watch-13e1ef116e.js"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-b9eafcb3a5.js"
+#embed "console-files-e0840dd8a8.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-b9eafcb3a5.js.gz"
+#embed "console-files-e0840dd8a8.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-b9eafcb3a5.js.br"
+#embed "console-files-e0840dd8a8.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-e157551457.js"
+#embed "console-replies-9caa825d71.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-e157551457.js.gz"
+#embed "console-replies-9caa825d71.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-e157551457.js.br"
+#embed "console-replies-9caa825d71.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-f00f7ee734.js"
+#embed "console-pages-c95ff5bf3d.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-f00f7ee734.js.gz"
+#embed "console-pages-c95ff5bf3d.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-f00f7ee734.js.br"
+#embed "console-pages-c95ff5bf3d.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-56e8c9ae8d.js"
+#embed "console-cc5b52a36f.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-56e8c9ae8d.js.gz"
+#embed "console-cc5b52a36f.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-56e8c9ae8d.js.br"
+#embed "console-cc5b52a36f.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -527,7 +527,7 @@ static const chirrup_asset assets[] = {
      "/assets/attachments-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/widget-files-0cf2b26910.js",
+    {"/assets/widget-files-5abc752074.js",
      "/assets/widget-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
@@ -539,7 +539,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-live.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/widget-app-db8fcb8fc5.js",
+    {"/assets/widget-app-777d64019e.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-b9eafcb3a5.js",
+    {"/assets/console-files-e0840dd8a8.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-e157551457.js",
+    {"/assets/console-replies-9caa825d71.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-f00f7ee734.js",
+    {"/assets/console-pages-c95ff5bf3d.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-56e8c9ae8d.js",
+    {"/assets/console-cc5b52a36f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},

@@ -102,9 +102,14 @@ export class Attachments {
   restore() { return this.#sending.restore(); }
   close() { this.#sending.close(); }
 
-  /** The tray of the conversation in view. */
+  /** The tray of the conversation in view; of a visitor's first, before it has its id, ''. */
   get #tray() {
     const key = this.#on.here() ?? '';
+    const first = this.#trays.get('');
+    if (key && first && !this.#trays.has(key)) {
+      this.#trays.set(key, first);
+      this.#trays.delete('');
+    }
     let tray = this.#trays.get(key);
     if (!tray) {
       const { filled, focus, limits } = this.#on;
@@ -115,16 +120,8 @@ export class Attachments {
     return tray;
   }
 
-  /** Another conversation is in view, or a visitor's first has its id now. */
-  show() {
-    const key = this.#on.here() ?? '';
-    const first = this.#trays.get('');
-    if (key && first && !this.#trays.has(key)) {
-      this.#trays.set(key, first);
-      this.#trays.delete('');
-    }
-    this.#on.place(this.#tray.root);
-  }
+  /** Another conversation is in view. */
+  show() { this.#on.place(this.#tray.root); }
 
   /** Whether the tray has something to send. */
   get isFilled() { return this.#tray.files.length > 0; }
@@ -138,6 +135,8 @@ export class Attachments {
     if (type === 'dragover') return word || this.#zone.show();
     this.#zone.hide();
     if (!files.length) return;
+    // After a reload the part may have been loaded before the conversation.
+    if (!this.#tray.root.isConnected) this.show();
     if (word) this.#tray.refuse(say(word)); else this.#tray.add(files, type === 'paste');
   }
 
