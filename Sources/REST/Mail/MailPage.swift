@@ -4,7 +4,8 @@ import Mail
 enum MailPage {
   private static let style = """
     body{font:16px/1.5 system-ui,sans-serif;margin:0;background:#f0f4f4;color:#172022}\
-    main{max-width:420px;margin:12vh auto;padding:28px;background:#fff;border-radius:12px}\
+    :root{color-scheme:light dark}main{box-sizing:border-box;width:calc(100% - 32px);\
+    max-width:476px;margin:12vh auto;padding:28px;background:#fff;border-radius:12px}\
     h1{font-size:20px;margin:0 0 12px}label{display:block;margin:16px 0 4px}\
     input{font:inherit;box-sizing:border-box;width:100%;padding:10px;border:1px solid #889596;\
     border-radius:8px;background:#fff;color:inherit}\
