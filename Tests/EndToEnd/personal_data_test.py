@@ -63,7 +63,8 @@ class PersonalDataRun(WidgetRun):
         page = self.desk.page
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            self.part.scroll_into_view_if_needed()
+            # In one step, since what is new of the visitor may draw the part anew.
+            self.part.evaluate("(node) => node.scrollIntoView()")
             self.shot(page, f"personal-data-{name}-{scheme}-1440")
         page.emulate_media(color_scheme="light")
 

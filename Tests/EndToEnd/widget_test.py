@@ -30,6 +30,25 @@ BUSY = """() => { window.busy = []; new PerformanceObserver((list) => window.bus
   ...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask', buffered: true }); }"""
 
 
+class ProcessorTime:
+    """The processor time of a page's main thread from now on."""
+
+    def __init__(self, page: Page) -> None:
+        self.devtools = page.context.new_cdp_session(page)
+        self.devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self.begin = self.seconds()
+
+    def seconds(self) -> float:
+        found = self.devtools.send("Performance.getMetrics")["metrics"]
+        return next(it["value"] for it in found if it["name"] == "TaskDuration")
+
+    def end(self) -> float:
+        """Milliseconds."""
+        took = 1_000 * (self.seconds() - self.begin)
+        self.devtools.detach()
+        return took
+
+
 class WidgetRun(Run):
     def context(self, width=1280, height=860, **more):
         size = {"width": width, "height": height}
@@ -128,11 +147,13 @@ class WidgetRun(Run):
         expect(widget.launcher).to_be_visible()
         ours = [url for url in asked if "widget" in url]
         self.promise(f"before a click the widget is one request: {len(ours)}", len(ours) == 1)
+        time = ProcessorTime(page)
         widget.open()
         self.promise("opening it needs no socket", not widget.sockets)
-        busy = page.evaluate("Math.max(0, ...window.busy)")
-        # A task is long from 50 ms on a quiet machine; this one may be busy with other parts.
-        self.promise(f"it does not block the page: {busy:.0f} ms", busy < 250)
+        # Time of the processor, since this machine may be busy with other parts.
+        took = time.end()
+        print(f"      longest task: {page.evaluate('Math.max(0, ...window.busy)'):.0f} ms")
+        self.promise(f"opening it takes the page {took:.0f} ms of processor time", 5 < took < 250)
 
     def languages(self, page: Page) -> None:
         widget = self.visitor(locale="th-TH").open()

@@ -120,7 +120,9 @@ extension Schema {
                 + "where it is.")
           ]),
       ]), 0...APILimits.menuActions),
-    "image_url": string(0...ReplyPayload.valueBytes).described(
+    "image_url": string(
+      0...ReplyPayload.valueBytes, pattern: #"^(https?://[^\x00-\x20\x7f]*)?$"#
+    ).described(
       "The picture that LINE shows: a PNG or JPEG of at most 1 MB; empty: none."),
     "status": word(RichMenus.statuses),
   ]

@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-e0840dd8a8.js"
+#embed "console-files-ec4e20729e.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-e0840dd8a8.js.gz"
+#embed "console-files-ec4e20729e.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-e0840dd8a8.js.br"
+#embed "console-files-ec4e20729e.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-9caa825d71.js"
+#embed "console-replies-315cb2ae4f.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-9caa825d71.js.gz"
+#embed "console-replies-315cb2ae4f.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-9caa825d71.js.br"
+#embed "console-replies-315cb2ae4f.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-c95ff5bf3d.js"
+#embed "console-pages-507d3173f1.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-c95ff5bf3d.js.gz"
+#embed "console-pages-507d3173f1.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-c95ff5bf3d.js.br"
+#embed "console-pages-507d3173f1.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-cc5b52a36f.js"
+#embed "console-cdbce50bcd.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-cc5b52a36f.js.gz"
+#embed "console-cdbce50bcd.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-cc5b52a36f.js.br"
+#embed "console-cdbce50bcd.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-e0840dd8a8.js",
+    {"/assets/console-files-ec4e20729e.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-9caa825d71.js",
+    {"/assets/console-replies-315cb2ae4f.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-c95ff5bf3d.js",
+    {"/assets/console-pages-507d3173f1.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-cc5b52a36f.js",
+    {"/assets/console-cdbce50bcd.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},

@@ -2,7 +2,7 @@
 
 import { el } from '../../shared/dom.js';
 import { nameOfChannel } from '../shell/channels.js';
-import { t } from '../shell/language.js';
+import { pieces, t } from '../shell/language.js';
 import { part, sentence } from '../shell/rest.js';
 import { copyable } from './fields.js';
 import { isAdmin } from './pane.js';
@@ -40,8 +40,8 @@ function box(context, channel) {
     { 'aria-label': nameOfChannel(channel.name) },
     el('h2', {}, nameOfChannel(channel.name)),
     missing
-      ? el('p.hint', {}, t('Still needed, as credentials of the service {1}: {2}.',
-        channel.name, missing))
+      ? el('p.hint', {}, ...pieces('Still needed, as credentials of the service {1}: {2}.',
+        el('code', {}, channel.name), el('code', {}, missing)))
       : el('p.hint', {}, t('Both credentials are stored.')),
     el('p', {}, t('Address of the webhook, to enter there:')),
     el('code.webhook-url', {}, url),
