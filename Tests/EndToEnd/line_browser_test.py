@@ -5,7 +5,7 @@ the person. Started by line_browser.sh.
 import sys
 
 from attachments_test import Client, Place, png
-from browser_test import Console
+from browser_test import PATIENCE, Console
 from line_platform import Platform
 from playwright.sync_api import expect
 from widget_test import WidgetRun, main
@@ -76,6 +76,10 @@ class LineRun(WidgetRun):
         place = Place(self.operator, f"{CONVERSATIONS}/{self.session}")
         place.say([place.upload("jacket.png", png(60, 40))[1]["id"]])
         expect(page.locator(".say.out img")).to_be_visible()
+        for _ in range(PATIENCE // 100):
+            if len(self.friend.came) == 2:
+                break
+            page.wait_for_timeout(100)
         expect(page.locator(".channel-line")).to_have_text("Sent to LINE")
         self.promise("an answer and a picture are sent", [it["type"] for _, it in self.friend.came] == ["text", "image"])
         self.friend.refusals = [(400, "Failed to send messages")]
