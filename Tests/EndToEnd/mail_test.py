@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 import uuid
 from email.utils import parseaddr, parsedate_to_datetime
+from pathlib import Path
 
 from mail_server import Server
 from websockets.sync.client import connect
@@ -395,6 +396,10 @@ class Mail:
             """The gateway has the 250 in its socket, and never reads it."""
             server.box.before_answer = None
             self.gateway.send_signal(signal.SIGSTOP)
+            # Each thread stops by itself: until then it might still read the 250, and mark the message.
+            self.until("the stop", lambda: all(
+                (it / "stat").read_text().rpartition(") ")[2][0] == "T"
+                for it in Path(f"/proc/{self.gateway.pid}/task").iterdir()))
 
         server.box.before_answer = freeze
         server.box.taken.clear()

@@ -72,7 +72,7 @@ def demo():
             WHERE a.attname = 'workspace_id' AND NOT a.attisdropped AND c.relkind IN ('r', 'p')
               AND NOT c.relispartition AND c.relnamespace = 'public'::regnamespace
               AND c.relname NOT LIKE 'chat_analytics%' AND c.relname NOT IN ('chat_session_figures', 'webhooks', 'webhook_deliveries',
-                'watched_visitors', 'bot_progress', 'channel_conversations', 'channel_deliveries', 'channel_people')
+                'watched_visitors', 'bot_progress', 'channel_menus', 'channel_conversations', 'channel_deliveries', 'channel_people')
             UNION ALL SELECT 'workspaces', 'name = ''demo'''
         ) t UNION ALL SELECT 'webhooks ' || string_agg(id::text || url || is_enabled || events::text, ' ' ORDER BY id)
         FROM webhooks WHERE workspace_id = (SELECT id FROM workspaces WHERE name = 'demo')""").split("\n"))
