@@ -253,10 +253,8 @@ let package = Package(
     suite(
       "ChannelsTests",
       [
-        "Channels", "HTTPClient", "DomainFixtures", "Conversations", "Directory", "Kernel",
-        "Migrator",
-        "Postgres",
-        "Chat", "JSON", "Primitives",
+        "Channels", "Attachments", "HTTPClient", "DomainFixtures", "Conversations", "Directory",
+        "Kernel", "Migrator", "Postgres", "Chat", "JSON", "Primitives",
       ]),
     suite("OpenIDTests", ["OpenID", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     suite("AssistTests", ["Assist", "Webhooks", "Chat", "Kernel", "JSON", "Primitives"]),

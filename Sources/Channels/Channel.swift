@@ -28,7 +28,7 @@ public protocol Channel: Sendable {
   /// The events of a body. Events of unknown types are events too.
   func events(in body: [UInt8]) throws(ChannelFault) -> [ReceivedEvent]
 
-  /// What an event means.
+  /// Returns the meaning of an event.
   func meaning(of event: [UInt8]) -> InboundEvent
 
   // MARK: Outbound
@@ -41,7 +41,7 @@ public protocol Channel: Sendable {
     milliseconds: Int
   ) -> HTTPRequest
 
-  /// What the platform's answer means.
+  /// Returns the meaning of the platform's answer.
   ///
   /// - Parameter mayBeUsed: an earlier attempt with this reply token has an unknown outcome, and
   ///   the token was still valid at this answer. So if it is refused, the earlier one was taken.
@@ -56,7 +56,8 @@ public protocol Channel: Sendable {
 
   // MARK: Menus
 
-  /// What brings the platform's copy of the published menu up to date; nil: it shows no menus.
+  /// Returns one attempt to update the platform's copy of the published menu; nil: the platform
+  /// shows no menus.
   ///
   /// - Parameter menu: nil: the platform must show none of ours.
   func menuSync(

@@ -102,7 +102,7 @@ public enum ChannelEvents {
     ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
   }
 
-  /// What became of an event.
+  /// The result of processing an event.
   public enum Result: String, CaseIterable, Sendable {
     /// A message is in the log, or was there before.
     case stored, known

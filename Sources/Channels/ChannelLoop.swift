@@ -27,7 +27,7 @@ struct ChannelLoop: ~Copyable {
   static let firstPauseMilliseconds: Int64 = 1_000
   static let longestPauseMilliseconds: Int64 = 60_000
 
-  /// What a request is for.
+  /// The purpose of a request.
   private enum Purpose {
     case message(ChannelOutbox.Sending, usesReplyToken: Bool, begun: Instant)
     case profile(ChannelProfiles.Wanted)

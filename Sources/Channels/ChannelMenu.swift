@@ -32,7 +32,7 @@ public struct MenuPlace: Sendable, Equatable {
 }
 
 /// One attempt to bring a platform's copy up to date. It can end after each step, because the next
-/// attempt begins anew and removes what this one has left behind.
+/// attempt starts from the beginning and removes the rich menus that this one has left.
 public protocol MenuSync: Sendable {
   /// - Parameter outcome: of the last step's request; nil: there was none.
   mutating func next(after outcome: HTTPOutcome?) -> MenuStep

@@ -1,7 +1,7 @@
 /// Brings the platforms' copies of menus up to date, a few at a time, step by step.
 ///
 /// A gateway holds a lease on a workspace's copy, and prolongs it before each step. A gateway that
-/// takes over begins anew (`MenuSync`), so it does not matter where the last one has stopped.
+/// takes over starts from the beginning (`MenuSync`), wherever the last one has stopped.
 import Directory
 import HTTPClient
 import Kernel

@@ -9,7 +9,7 @@ enum ChannelMenus {
     var channel: String
     /// Of this attempt.
     var lease: Identifier
-    /// What `menu` is the content of. A change during the attempt makes another one.
+    /// The version of `menu`. A change during the attempt makes a new version.
     var version: Int64
     var attempt: Int
     /// Nil: none is published.

@@ -44,7 +44,7 @@ public struct ReceivedEvent: Sendable, Equatable {
   }
 }
 
-/// What an event means.
+/// The meaning of an event.
 public struct InboundEvent: Sendable, Equatable {
   public enum Kind: Sendable, Equatable {
     /// - `key`: the platform's id of the message, from which its id is derived.

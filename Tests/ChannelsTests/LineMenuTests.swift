@@ -1,3 +1,4 @@
+import Attachments
 import HTTPClient
 import JSON
 import Primitives

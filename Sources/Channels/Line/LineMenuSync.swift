@@ -4,6 +4,7 @@
 /// A rich menu of LINE cannot be changed, and without a picture it cannot be shown. So each attempt
 /// makes a new one, and the last one is shown until then. The names tell which ones are ours:
 /// whatever an attempt that was killed has left, the next one removes.
+import Attachments
 import Chat
 import HTTPClient
 import JSON
