@@ -110,8 +110,10 @@ def tiny_segments(t):
 
     small, large = spent(128 * KIB), spent(MIB)
     t.note(f"128 KiB: {small:.2f} s of processor time, 1 MiB: {large:.2f} s")
-    # Eight times the bytes; a quadratic copy would cost 64 times as much.
-    t.check(large < 24 * max(small, 0.05), f"{small:.2f} s for 128 KiB, {large:.2f} s for 1 MiB")
+    # Eight times the bytes; a quadratic copy would cost 64 times as much, at least 25 s. On a busy machine the gateway
+    # finds many segments at once, and the small message costs next to nothing: 0.4 s are 3 µs for each of its segments,
+    # what one costs that is read alone.
+    t.check(large < 24 * max(small, 0.4), f"{small:.2f} s for 128 KiB, {large:.2f} s for 1 MiB")
 
 
 @row("F27", "pings with unread pongs stop the reading; unsolicited pongs cost nothing",
