@@ -163,8 +163,8 @@ let package = Package(
     .executableTarget(
       name: "chirrup",
       dependencies: [
-        "Gateway", "Migrator", "DataRetention", "EmbeddedPostgres", "Settings", "Tokens",
-        "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "HTTPClient",
+        "Gateway", "Migrator", "Attachments", "DataRetention", "EmbeddedPostgres", "Settings",
+        "Tokens", "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "HTTPClient",
         "ObjectStorage", "VirusScan", "ImageCleaning", "Kernel", "Wire", "Journal", "Chat", "JSON",
         "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -183,6 +183,41 @@ public enum VisitorData {
     }
   }
 
+  /// A file of a visitor's conversations.
+  public struct File: Sendable, Equatable {
+    public var id: Identifier
+    /// As its sender has named it, without folders and controls.
+    public var name: String
+    public var byteCount: Int64
+  }
+
+  /// Files of one page.
+  private static let filesMax: Int64 = 500
+
+  /// The files that the export names, in pages: from the one after `last` on. Empty: there are no
+  /// further ones.
+  public static func files(
+    of visitor: Identifier, workspace: Identifier, after last: Identifier?
+  ) -> Statement<[File]> {
+    Statement(
+      Query(
+        """
+        SELECT a.id, a.name, a.bytes FROM chat_attachments a JOIN chat_sessions s
+          ON s.id = a.session_id AND s.workspace_id = a.workspace_id
+        WHERE a.workspace_id = $1::uuid AND a.state IN ('stored', 'bound')
+          AND s.user_id = \(Visitor.surviving("$2::uuid", in: "$1::uuid"))
+          AND ($3::uuid IS NULL OR a.id > $3::uuid)
+        ORDER BY a.id LIMIT $4::bigint
+        """, [.uuid(workspace), .uuid(visitor), .uuid(last), .int(filesMax)])
+    ) { rows in
+      (0..<rows.count).compactMap { row in
+        rows.uuid(row, 0).map {
+          File(id: $0, name: rows.text(row, 1) ?? "", byteCount: rows.int(row, 2) ?? 0)
+        }
+      }
+    }
+  }
+
   private static let exportSQL: SQL = """
     WITH person AS (
       SELECT p.* FROM visitors p WHERE p.workspace_id = $1::uuid

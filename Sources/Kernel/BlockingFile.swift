@@ -158,6 +158,19 @@ extension BlockingFile {
     }
   }
 
+  /// Gives a file another name on the same file system.
+  public static func link(_ path: String, to target: String) throws(Errno) {
+    // SAFETY: as above.
+    _ = try retrying { unsafe CLinux.link(path, target) }
+  }
+
+  /// Gives a file or folder the owner and group of another one, which needs root.
+  public static func setOwner(of path: String, as other: String) throws(Errno) {
+    guard let found = try status(of: other) else { throw .noEntry }
+    // SAFETY: as above. lchown does not follow a link.
+    _ = try retrying { unsafe lchown(path, found.st_uid, found.st_gid) }
+  }
+
   /// Removes an empty folder; one with files stays.
   public static func removeEmptyFolder(_ path: String) {
     // SAFETY: as above.
@@ -171,6 +184,12 @@ extension BlockingFile {
       owning: try retrying { unsafe chirrup_open_file(path, O_RDONLY | O_DIRECTORY) })
     let number = folder.rawValue
     _ = try retrying { fsync(number) }
+  }
+
+  /// Creates a folder of mode 0700; throws `exists` if there is anything of this name.
+  public static func makeNewFolder(_ path: String) throws(Errno) {
+    // SAFETY: as above.
+    _ = try retrying { unsafe mkdir(path, 0o700) }
   }
 
   /// Creates a folder of mode 0700 with its missing parents, whose names are on the disk then.

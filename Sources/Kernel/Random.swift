@@ -1,4 +1,5 @@
 import CLinux
+public import Primitives
 
 /// The kernel's random numbers (getrandom(2)): suitable for keys, and different after a fork.
 public enum Random {
@@ -29,5 +30,16 @@ public enum Random {
         precondition(count == -1 && chirrup_errno() == EINTR, "getrandom failed")
       }
     }
+  }
+}
+
+extension Identifier {
+  /// A new id of version 7 (RFC 9562 §5.7): ids of the same time are close together in indexes.
+  /// For names of processes and leases; an id that a client must not guess is made with OpenSSL's
+  /// random numbers.
+  public static func ofNow() -> Identifier {
+    Identifier(
+      version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: Random.uint64()),
+      randomLow: Random.uint64())
   }
 }

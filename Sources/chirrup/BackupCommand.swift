@@ -1,5 +1,7 @@
-/// `chirrup backup`: a verified base backup of the private PostgreSQL, while the gateway runs.
+/// `chirrup backup`: a verified base backup of the private PostgreSQL, while the gateway runs, and
+/// then the files that its messages name.
 import ArgumentParser
+import Attachments
 import EmbeddedPostgres
 import Kernel
 import Postgres
@@ -15,7 +17,10 @@ struct BackupCommand: AsyncParsableCommand {
       the folder gets this name, the backup is restored into a folder beside it, every file is \
       compared with its checksum, and a server recovers it and counts the messages. The backup \
       contains every message that was acknowledged before the printed time, and is restored with \
-      chirrup restore. The files of an interrupted backup are removed by the next one.
+      chirrup restore. The files of messages are copied after the database to \
+      chirrup-<time>.attachments; those of the last backup there get another name (hard link), so \
+      that only new ones take space. Files in a bucket are not copied. The next backup removes \
+      what an interrupted one has left.
       """)
 
   @OptionGroup var options: AdministrationOptions
@@ -61,70 +66,112 @@ struct BackupCommand: AsyncParsableCommand {
     with REPLICATION, or pg_dump --format=custom; see config/DATABASE.md, “Backup and restore”
     """)
 
+  /// What was copied, and how long it took.
+  private struct Copied {
+    var bytes: Int64 = 0
+    /// Nil: they are in a bucket.
+    var files: AttachmentCopy.Counts?
+    /// Nil: the backup was not verified.
+    var contents: BackupContents?
+    var containsBefore: WallTime
+    var copyMilliseconds: Int64 = 0
+    var verifyMilliseconds: Int64 = 0
+  }
+
   private func back(
     up connection: BlockingConnection, _ settings: Settings, _ output: CommandOutput
   ) throws {
-    let directory = settings.dataDirectory
-    let backups = try BackupFolder(folder, of: directory)
+    let backups = try BackupFolder(folder, of: settings.dataDirectory)
     let backup = BaseBackup(in: backups, at: SystemClock.wallTime())
     let databases = try connection.run(
       Query("SELECT coalesce(sum(pg_database_size(oid)), 0)::bigint FROM pg_database"))
-    try backup.checkSpace(bytes: databases.int(0, 0) ?? 0, isVerified: !noVerify)
-
-    let start = SystemClock.now()
-    var progress = BackupProgress(backup.applicationName)
-    var verifyStart = start
-    var contents: BackupContents?
-    var bytes: Int64 = 0
+    let copy = try attachments(of: settings, for: backup, in: backups)
+    let expected =
+      try copy.map { try AttachmentBackup(connection, output).bytesToCopy($0) } ?? 0
+    try backup.checkSpace(
+      bytes: databases.int(0, 0) ?? 0, attachments: expected, isVerified: !noVerify)
+    let copied: Copied
     do {
-      bytes = try backup.copy(of: directory, rate: maxRate) { progress.report(connection, output) }
-      verifyStart = SystemClock.now()
-      if !noVerify {
-        output.note("  verifying \(mebibytes(bytes)) by a restore", [("verifying", .number(bytes))])
-        let restoring = RestoreProgress(output)
-        contents = try backup.verify(report: { restoring.report($0) }) {
-          try BackupContents(BlockingConnection($0), settings)
-        }
-      }
+      copied = try take(backup, copy, expected: expected, connection, settings, output)
       try backup.complete()
     } catch {
       // The next backup removes the rest; the failure itself is printed.
       try? backup.abandon()
       throw error
     }
-    let end = SystemClock.now()
     let removed = try keep.map { try backups.keep($0) } ?? []
-    report(
-      backup.path, attachments: settings.attachmentFolder, bytes: bytes,
-      copying: verifyStart.milliseconds(since: start),
-      verifying: end.milliseconds(since: verifyStart), progress.containsBefore, contents, removed,
-      output)
+    report(backup.path, copied, removed, settings, output)
+  }
+
+  private func attachments(
+    of settings: Settings, for backup: BaseBackup, in backups: BackupFolder
+  ) throws -> AttachmentCopy? {
+    guard let stored = settings.storedAttachments else { return nil }
+    return AttachmentCopy(
+      from: stored, to: backup.attachments, pool: backups.attachmentPool,
+      earlier: try backups.newestAttachments().map { [$0] } ?? [],
+      bytesPerSecond: maxRate.map { Int64($0) << 20 })
+  }
+
+  /// The database first, then the files that its rows name: see `AttachmentCopy`.
+  private func take(
+    _ backup: BaseBackup, _ copy: AttachmentCopy?, expected: Int64,
+    _ connection: BlockingConnection, _ settings: Settings, _ output: CommandOutput
+  ) throws -> Copied {
+    let start = SystemClock.now()
+    var progress = BackupProgress(backup.applicationName)
+    let bytes = try backup.copy(of: settings.dataDirectory, rate: maxRate) {
+      progress.report(connection, output)
+    }
+    var copied = Copied(bytes: bytes, containsBefore: progress.containsBefore)
+    copied.files = try copy.map {
+      try AttachmentBackup(connection, output).run($0, expected: expected)
+    }
+    let verifyStart = SystemClock.now()
+    copied.copyMilliseconds = verifyStart.milliseconds(since: start)
+    if noVerify { return copied }
+    output.note("  verifying \(mebibytes(bytes)) by a restore", [("verifying", .number(bytes))])
+    let restoring = RestoreProgress(output)
+    copied.contents = try backup.verify(report: { restoring.report($0) }) {
+      try BackupContents(BlockingConnection($0), settings)
+    }
+    copied.verifyMilliseconds = SystemClock.now().milliseconds(since: verifyStart)
+    return copied
   }
 
   private func report(
-    _ path: String, attachments: String, bytes: Int64,
-    copying: Int64, verifying: Int64, _ containsBefore: WallTime,
-    _ contents: BackupContents?, _ removed: [String], _ output: CommandOutput
+    _ path: String, _ copied: Copied, _ removed: [String], _ settings: Settings,
+    _ output: CommandOutput
   ) {
     let verdict =
-      contents.map { "verified in \(seconds(verifying)) s: \($0)" } ?? "not verified"
+      copied.contents.map { "verified in \(seconds(copied.verifyMilliseconds)) s: \($0)" }
+      ?? "not verified"
     var members: CommandOutput.Members = [
-      ("backup", .text(path)), ("bytes", .number(bytes)), ("copy_milliseconds", .number(copying)),
-      ("contains_before", .text(containsBefore.description)), ("verified", .bool(contents != nil)),
-      ("removed", .list(removed)),
+      ("backup", .text(path)), ("bytes", .number(copied.bytes)),
+      ("copy_milliseconds", .number(copied.copyMilliseconds)),
+      ("contains_before", .text(copied.containsBefore.description)),
+      ("verified", .bool(copied.contents != nil)), ("removed", .list(removed)),
     ]
-    if let contents {
-      members.append(("verify_milliseconds", .number(verifying)))
+    members += copied.files?.members ?? []
+    if let contents = copied.contents {
+      members.append(("verify_milliseconds", .number(copied.verifyMilliseconds)))
       members += contents.members
     }
     output.result(
-      "\(path): \(mebibytes(bytes)) in \(seconds(copying)) s, \(verdict); contains every message "
-        + "that was acknowledged before \(containsBefore)", members)
+      "\(path): \(mebibytes(copied.bytes))" + (copied.files.map { " and \($0.text)" } ?? "")
+        + " in \(seconds(copied.copyMilliseconds)) s, \(verdict); contains every message that was "
+        + "acknowledged before \(copied.containsBefore)", members)
     for name in removed { output.note("removed \(name)") }
-    output.note((contents?.secrets ?? .unknown).advice)
+    output.note((copied.contents?.secrets ?? .unknown).advice)
+    if let files = copied.files, files.missing > 0 {
+      output.note(
+        "\(files.missing) files are not in \(settings.attachmentFolder)/stored: they were removed "
+          + "during the backup, or are lost.")
+    }
+    if let advice = settings.bucketAdvice { output.note(advice) }
     output.note(
       "Keep with it, because no backup contains them: the file of settings, and certificates and "
-        + "keys of TLS. Copy now too, for the files of its messages: \(attachments)/stored.")
+        + "keys of TLS.")
   }
 }
 

@@ -140,21 +140,35 @@ struct VisitorCommand: AsyncParsableCommand {
 
   struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print all data of a visitor as one JSON object.")
+      abstract: "Print all data of a visitor as one JSON object.",
+      discussion: """
+        The object lists the files of the visitor's conversations. --files also writes their bytes \
+        to a new folder that only its owner may read, each as <id>-<name>, from the disk or from \
+        the bucket.
+        """)
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The workspace's name.", valueName: "name")) var workspace: String
+    @Option(help: ArgumentHelp("A new folder for the files.", valueName: "folder"))
+    var files: String?
     @Argument(help: "The visitor's id.") var id: String
 
     func run() async throws {
-      try await options.runOnSchema { storedData, connection, output in
-        let workspace = try connection.workspace(named: workspace)
-        guard
-          let json = try storedData.export(VisitorCommand.visitorID(id), workspace: workspace.id)
-        else {
-          throw VisitorCommand.noVisitor(id, workspace)
+      try await options.perform { settings, output in
+        try Database.withCurrentSchema(settings) { connection in
+          let workspace = try connection.workspace(named: workspace)
+          let visitor = try VisitorCommand.visitorID(id)
+          guard
+            let json = try StoredData(connection).export(visitor, workspace: workspace.id)
+          else {
+            throw VisitorCommand.noVisitor(id, workspace)
+          }
+          if let files {
+            try VisitorFiles(files, settings)
+              .write(visitor, workspace: workspace.id, connection, output)
+          }
+          Terminal.result(json)
         }
-        Terminal.result(json)
       }
     }
   }

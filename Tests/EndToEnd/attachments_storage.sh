@@ -67,6 +67,18 @@ check "with it again the same upload ends" clients goes_on
 check "the cleaning of images leaves no files" \
   test -z "$(find "$work/attachments" -name '*.clean' -o -name '*.thumbnail')"
 
+# Their ids and sizes, as the export has written them from the bucket, and as the database knows them.
+sql() { "$(postgres_bin)/psql" --no-psqlrc -qtA "$database" -c "$1"; }
+visitor=$(sql "SELECT s.user_id FROM chat_attachments a JOIN chat_sessions s ON s.id = a.session_id
+  WHERE a.state IN ('stored', 'bound') GROUP BY 1 ORDER BY count(*) DESC LIMIT 1")
+sql "SELECT a.id || ' ' || a.bytes FROM chat_attachments a JOIN chat_sessions s ON s.id = a.session_id
+  WHERE a.state IN ('stored', 'bound') AND s.user_id = '$visitor'" | sort >"$work/known"
+check "the files of a visitor are exported" \
+  "$chirrup" visitor export --workspace demo "$visitor" "${place[@]}" --files "$work/exported" >"$work/visitor.json"
+find "$work/exported" -type f -printf '%f %s\n' | sed -E 's/^(.{36})-.* /\1 /' | sort >"$work/written"
+check "… from the bucket, all of $(wc -l <"$work/known")" test -s "$work/known"
+check "… in full length" diff "$work/known" "$work/written"
+
 # doctor NAME STATE PATTERN
 doctor() {
   "$chirrup" doctor --only attachments --listen "127.0.0.1:$port" "${place[@]}" >"$work/doctor" 2>&1 || true
@@ -82,8 +94,7 @@ CHIRRUP_ATTACHMENTS_SCANNER=unix:$work/nobody doctor "no scanner" FAIL "the scan
 
 check "the gateway stops in good order" stop_gateway
 # What its row says is removed goes with the next start's upkeep.
-"$(postgres_bin)/psql" --no-psqlrc -qtA "$database" \
-  -c "UPDATE chat_attachments SET removed_at = removed_at - interval '1 hour' WHERE state = 'removed'" >"$work/removed"
+sql "UPDATE chat_attachments SET removed_at = removed_at - interval '1 hour' WHERE state = 'removed'" >"$work/removed"
 CHIRRUP_ATTACHMENTS_SCANNER= CHIRRUP_ATTACHMENTS_SCANNER_REQUIRED=false start_gateway
 check "removed files leave the bucket" clients removed
 CHIRRUP_ATTACHMENTS_SCANNER=

@@ -135,6 +135,7 @@ beside "runbook, database" ./runbook_database.sh
 beside "metrics" ./metrics.sh
 beside "crowds" ./crowds.sh
 beside "backup" ./backup.sh
+beside "backup, files" ./backup_files.sh
 beside "workloads" ./workloads.sh
 beside "roles" ./roles.sh
 beside "verdict" ./verdict.sh

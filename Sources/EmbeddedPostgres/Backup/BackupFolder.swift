@@ -5,14 +5,17 @@ import Primitives
 ///
 ///     FOLDER/backup.lock                                    locked while a backup is written
 ///     FOLDER/chirrup-20261125T021503.042Z                   a complete one, by its start
+///     FOLDER/chirrup-20261125T021503.042Z.attachments       the files of its messages, if any
+///     FOLDER/attachments.unfinished                         files that the next backup has then
 ///     FOLDER/chirrup-20261125T031503.107Z.unfinished/data   a copy that is being written
 ///     FOLDER/chirrup-20261125T031503.107Z.unfinished/trial  the restore that verifies it
 ///
-/// Invariant: a folder with the name of a complete backup is whole, because its name is
-/// given last.
+/// Invariant: a folder with the name of a complete backup is whole, because it gets this name last,
+/// after the folder of its files.
 public final class BackupFolder {
   private static let prefix = "chirrup-"
   private static let unfinished = ".unfinished"
+  private static let attachments = ".attachments"
 
   let path: String
   /// The user of the database cluster, if this process is root.
@@ -40,6 +43,29 @@ public final class BackupFolder {
       _ = try Leftovers.end(on: old + "/trial/postgres" + Restoring.folder)
       try Folder.remove(old)
     }
+    // The files of a backup that was interrupted before it got its name, or while it was removed.
+    for name in try Folder.names(in: self.path) where name.hasSuffix(BackupFolder.attachments) {
+      let backup = String(name.dropLast(BackupFolder.attachments.count))
+      if BackupFolder.isComplete(backup), !Folder.exists(self.path + "/" + backup) {
+        try Folder.remove(self.path + "/" + name)
+      }
+    }
+  }
+
+  /// The folder with the files of a complete backup's messages. It may be missing.
+  public static func attachments(ofBackup path: String) -> String {
+    var path = path[...]
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path + attachments
+  }
+
+  /// Files of a backup that is not complete are written there first, so that the next backup goes
+  /// on with them.
+  public var attachmentPool: String { path + "/attachments.unfinished" }
+
+  /// The files of the newest complete backup.
+  public func newestAttachments() throws(ClusterFailure) -> String? {
+    try complete().last.map { BackupFolder.attachments(ofBackup: path + "/" + $0) }
   }
 
   /// A folder that was created by root is given to the cluster's user, who writes the backup.
@@ -66,7 +92,10 @@ public final class BackupFolder {
   /// - Returns: the names of the removed ones.
   public func keep(_ count: Int) throws(ClusterFailure) -> [String] {
     let old = try complete().dropLast(count)
-    for name in old { try Folder.remove(path + "/" + name) }
+    for name in old {
+      try Folder.remove(path + "/" + name)
+      try Folder.remove(BackupFolder.attachments(ofBackup: path + "/" + name))
+    }
     return Array(old)
   }
 

@@ -29,9 +29,15 @@ public struct BaseBackup {
 
   public var path: String { folder.path + "/" + name }
 
-  /// Throws unless the folder has room for a backup of so many bytes, and for its trial.
-  public func checkSpace(bytes: Int64, isVerified: Bool) throws(ClusterFailure) {
-    let needed = BaseBackup.space(bytes: bytes, isVerified: isVerified)
+  /// The files of messages belong there until `complete`.
+  public var attachments: String { unfinished + "/attachments" }
+
+  /// Throws unless the folder has room for a backup of so many bytes, for its trial, and for the
+  /// files of messages.
+  public func checkSpace(
+    bytes: Int64, attachments: Int64 = 0, isVerified: Bool
+  ) throws(ClusterFailure) {
+    let needed = BaseBackup.space(bytes: bytes, isVerified: isVerified) + attachments
     let free = try Folder.freeBytes(folder.path)
     guard free >= needed else {
       throw .noSpace(
@@ -82,8 +88,12 @@ public struct BaseBackup {
 
   /// Gives the backup its name, after which it is complete.
   public func complete() throws(ClusterFailure) {
+    if Folder.exists(attachments) {
+      try Folder.rename(attachments, to: BackupFolder.attachments(ofBackup: path))
+    }
     try Folder.rename(unfinished + "/data", to: path)
     try Folder.remove(unfinished)
+    try Folder.remove(folder.attachmentPool)
   }
 
   /// Removes the files written so far.

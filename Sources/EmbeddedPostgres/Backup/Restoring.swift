@@ -23,12 +23,14 @@ public enum RestoreEvent: Sendable, Equatable {
 extension PrivateCluster {
   /// Restores a backup, and calls `body` with the URL of the running server before the cluster gets
   /// its name. Starts nothing that stays.
+  ///
+  /// - Parameter entry: a name in the directory that an interrupted restore may have left there.
   public func restore<Result>(
-    _ backup: String, report: (RestoreEvent) -> Void = { _ in },
-    _ body: (String) throws -> Result
+    _ backup: String, besides entry: String? = nil,
+    report: (RestoreEvent) -> Void = { _ in }, _ body: (String) throws -> Result
   ) throws -> Result {
     defer { stop() }
-    let result = try restoring(backup, report: report, body)
+    let result = try restoring(backup, besides: entry, report: report, body)
     stop()
     let home = try Folder.resolve(directory + "/postgres")
     try Folder.rename(home + Restoring.folder, to: home + "/data")
@@ -38,12 +40,12 @@ extension PrivateCluster {
   /// Copies a backup, verifies the copy, and starts a server on it. After a failure it removes the
   /// copy.
   func restoring<Result>(
-    _ backup: String, report: (RestoreEvent) -> Void = { _ in },
-    _ body: (String) throws -> Result
+    _ backup: String, besides entry: String? = nil,
+    report: (RestoreEvent) -> Void = { _ in }, _ body: (String) throws -> Result
   ) throws -> Result {
     try PrivateCluster.checkComplete(backup)
     let binaries = try PrivateCluster.binaries(ofBackup: backup)
-    try checkEmpty()
+    try checkEmpty(besides: entry)
     let (home, account) = try open()
     let data = home + Restoring.folder
     // A server of an interrupted restore may still be ending.
@@ -107,10 +109,11 @@ extension PrivateCluster {
   }
 
   /// Throws if the directory has anything that no interrupted restore has left there.
-  private func checkEmpty() throws(ClusterFailure) {
+  private func checkEmpty(besides entry: String?) throws(ClusterFailure) {
     guard Folder.exists(directory) else { return }
     for (folder, allowed) in [
-      ("", Restoring.directoryEntries), ("postgres/", Restoring.homeEntries),
+      ("", Restoring.directoryEntries.union(entry.map { [$0] } ?? [])),
+      ("postgres/", Restoring.homeEntries),
     ] where Folder.exists(directory + "/" + folder) {
       let names = try Folder.names(in: directory + "/" + folder)
       if let other = names.first(where: { !allowed.contains($0) }) {
