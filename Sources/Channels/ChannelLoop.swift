@@ -8,9 +8,9 @@ import JSON
 import Kernel
 import Postgres
 import Primitives
-import Webhooks
+public import Webhooks
 
-struct ChannelLoop: ~Copyable {
+public struct ChannelLoop: OutboxLoop, ~Copyable {
   /// The most concurrent requests.
   static let requestsMax = 32
   /// Of these, the most for profiles.
@@ -46,14 +46,12 @@ struct ChannelLoop: ~Copyable {
   private var ended: [(purpose: Purpose, outcome: HTTPOutcome)] = []
   private var lastTicket: UInt64 = 0
   private var menus: ChannelMenuLoop
-  private(set) var metrics = ChannelMetrics()
+  public private(set) var metrics = ChannelMetrics()
 
-  init(_ options: ChannelOptions) {
+  public init(_ options: ChannelOptions) {
     self.options = options
     let seed = Random.uint64()
-    lease = Identifier(
-      version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: seed),
-      randomLow: Random.uint64())
+    lease = .random()
     database = OutboxConnection("channels", url: options.databaseURL, report: options.report)
     menus = ChannelMenuLoop(options)
     // The gateway's administrator alone chooses the platforms' addresses.
@@ -62,16 +60,16 @@ struct ChannelLoop: ~Copyable {
     nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
   }
 
-  var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty || menus.isBusy }
+  public var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty || menus.isBusy }
 
-  mutating func use(_ options: ChannelOptions) {
+  public mutating func use(_ options: ChannelOptions) {
     database.use(url: options.databaseURL)
     self.options = options
     menus.use(options)
   }
 
   /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
-  mutating func runOnce(wakeDescriptor: Int32?) {
+  public mutating func runOnce(wakeDescriptor: Int32, goesOn: () -> Bool) {
     let now = SystemClock.now()
     database.open(now)
     if now >= nextSweep { sweep(now) }
@@ -81,7 +79,9 @@ struct ChannelLoop: ~Copyable {
   }
 
   /// Continues the requests in flight and records outcomes, without taking new messages.
-  mutating func advance(wakeDescriptor: Int32?) {
+  public mutating func finish() { advance(wakeDescriptor: nil) }
+
+  private mutating func advance(wakeDescriptor: Int32?) {
     let wait = min(nextPoll, database.nextAttempt).milliseconds(since: SystemClock.now())
     // Without a descriptor the worker is stopping and has little time left.
     let most: Int64 =
@@ -371,7 +371,7 @@ struct ChannelLoop: ~Copyable {
   // MARK: The rest
 
   /// Releases what is unfinished, so that another node can take it at once.
-  mutating func release() {
+  public mutating func release() {
     if isBusy { _ = database.run(ChannelOutbox.release(lease: lease)) }
     menus.release(&database)
     inFlight = [:]

@@ -58,9 +58,7 @@ struct ChannelMenuLoop: ~Copyable {
       let rows = try connection.run(ChannelMenus.lock(room: room))
       return try (0..<rows.count).compactMap { row in
         guard let workspace = rows.uuid(row, 0), let channel = rows.text(row, 1) else { return nil }
-        let lease = Identifier(
-          version7At: SystemClock.wallTime(),
-          randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64())
+        let lease = Identifier.random()
         let taken = try connection.run(
           ChannelMenus.take(workspace, channel, lease: lease, leaseMilliseconds: milliseconds))
         return ChannelMenus.taken(taken, workspace, channel, lease: lease)

@@ -1,9 +1,7 @@
 /// Sends messages to people on channels and fetches their profiles, on a thread of its own: waiting
 /// for PostgreSQL and for platforms must not block an event loop.
 public import Directory
-public import Kernel
 public import Primitives
-import Synchronization
 public import Webhooks
 
 public struct ChannelOptions: Sendable {
@@ -44,7 +42,7 @@ public struct ChannelOptions: Sendable {
 }
 
 /// The channel metrics of a node since its start, for `/metrics`.
-public struct ChannelMetrics: Sendable, Equatable {
+public struct ChannelMetrics: OutboxMetrics, Equatable {
   /// Messages that platforms have accepted.
   public var sent: UInt64 = 0
   /// Failed attempts, including those that are repeated.
@@ -59,53 +57,4 @@ public struct ChannelMetrics: Sendable, Equatable {
   public init() {}
 }
 
-public final class ChannelWorker: Sendable {
-  /// How long requests in flight may continue after `stop`.
-  static let graceMilliseconds: Int64 = 2_000
-
-  private let options: Mutex<ChannelOptions>
-  private let isStopping = Atomic(false)
-  /// Wakes the thread at `stop`.
-  private let stopEvent: EventCounter
-  private let isDone = Atomic(false)
-  private let posted = Mutex(ChannelMetrics())
-
-  public init(_ options: ChannelOptions) throws(Errno) {
-    self.options = Mutex(options)
-    stopEvent = try EventCounter()
-  }
-
-  public var metrics: ChannelMetrics { posted.withLock { $0 } }
-
-  public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
-
-  /// Changes the address of PostgreSQL and the time limit of the next attempts.
-  public func use(databaseURL: String, timeoutMilliseconds: Int) {
-    options.withLock { options in
-      options.databaseURL = databaseURL
-      options.timeoutMilliseconds = timeoutMilliseconds
-    }
-  }
-
-  /// Takes no more messages; requests in flight may finish.
-  public func stop() {
-    isStopping.store(true, ordering: .releasing)
-    stopEvent.signal()
-  }
-
-  /// Runs the worker. Returns after `stop`, within `graceMilliseconds` and the time of one
-  /// statement.
-  public func run() {
-    var loop = ChannelLoop(options.withLock { $0 })
-    while !isStopping.load(ordering: .acquiring) {
-      loop.use(options.withLock { $0 })
-      loop.runOnce(wakeDescriptor: stopEvent.rawValue)
-      let metrics = loop.metrics
-      posted.withLock { $0 = metrics }
-    }
-    let limit = SystemClock.now().advanced(byMilliseconds: ChannelWorker.graceMilliseconds)
-    while loop.isBusy, SystemClock.now() < limit { loop.advance(wakeDescriptor: nil) }
-    loop.release()
-    isDone.store(true, ordering: .releasing)
-  }
-}
+public typealias ChannelWorker = OutboxWorker<ChannelLoop>

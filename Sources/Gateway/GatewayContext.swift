@@ -212,10 +212,15 @@ final class GatewayContext: Sendable {
     let milliseconds = settings.webhooks.timeoutSeconds * 1_000
     let schedule = RetrySchedule(
       firstMilliseconds: Int64(settings.webhooks.retryMilliseconds))
-    deliveries.use(
-      databaseURL: databaseURL, timeoutMilliseconds: milliseconds, schedule: schedule)
-    push.use(databaseURL: databaseURL, timeoutMilliseconds: milliseconds, schedule: schedule)
-    mail.use(databaseURL: databaseURL)
-    channels.use(databaseURL: databaseURL, timeoutMilliseconds: milliseconds)
+    deliveries.change {
+      ($0.databaseURL, $0.timeoutMilliseconds) = (databaseURL, milliseconds)
+      $0.schedule = schedule
+    }
+    push.change {
+      ($0.databaseURL, $0.timeoutMilliseconds) = (databaseURL, milliseconds)
+      $0.schedule = schedule
+    }
+    mail.change { $0.databaseURL = databaseURL }
+    channels.change { ($0.databaseURL, $0.timeoutMilliseconds) = (databaseURL, milliseconds) }
   }
 }

@@ -35,11 +35,9 @@ public enum Random {
 
 extension Identifier {
   /// A new id of version 7 (RFC 9562 §5.7): ids of the same time are close together in indexes.
-  /// For names of processes and leases; an id that a client must not guess is made with OpenSSL's
-  /// random numbers.
-  public static func ofNow() -> Identifier {
+  public static func random(at time: WallTime = SystemClock.wallTime()) -> Identifier {
     Identifier(
-      version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: Random.uint64()),
+      version7At: time, randomHigh: UInt16(truncatingIfNeeded: Random.uint64()),
       randomLow: Random.uint64())
   }
 }

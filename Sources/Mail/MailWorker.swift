@@ -3,10 +3,9 @@
 /// outage has held up leaves in order.
 public import Directory
 public import HTTPClient
-public import Kernel
+import Kernel
 import Postgres
 import Primitives
-import Synchronization
 public import Webhooks
 
 public struct MailOptions: Sendable {
@@ -37,7 +36,7 @@ public struct MailOptions: Sendable {
 }
 
 /// The mail metrics of a node since its start, for `/metrics`.
-public struct MailMetrics: Sendable, Equatable {
+public struct MailMetrics: OutboxMetrics, Equatable {
   /// Messages that the mail server accepted.
   public var accepted: UInt64 = 0
   /// Messages that it refused for good.
@@ -50,63 +49,11 @@ public struct MailMetrics: Sendable, Equatable {
   public init() {}
 }
 
-public final class MailWorker: Sendable {
-  /// How long a message under way may continue after `stop`.
-  static let graceMilliseconds: Int64 = 2_000
-
-  private let options: MailOptions
-  private let databaseURL: Mutex<String>
-  private let isStopping = Atomic(false)
-  /// Wakes the thread at `stop`.
-  private let stopEvent: EventCounter
-  private let isDone = Atomic(false)
-  private let posted = Mutex(MailMetrics())
-
-  public init(_ options: MailOptions) throws(Errno) {
-    self.options = options
-    databaseURL = Mutex(options.databaseURL)
-    stopEvent = try EventCounter()
-  }
-
-  public var metrics: MailMetrics { posted.withLock { $0 } }
-
-  public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
-
-  /// Changes the address of PostgreSQL.
-  public func use(databaseURL: String) { self.databaseURL.withLock { $0 = databaseURL } }
-
-  /// Takes no more messages; one under way may finish.
-  public func stop() {
-    isStopping.store(true, ordering: .releasing)
-    stopEvent.signal()
-  }
-
-  /// Runs the worker. Returns after `stop`, within `graceMilliseconds` and the time of one
-  /// statement; at once if there is no mail server.
-  public func run() {
-    defer { isDone.store(true, ordering: .releasing) }
-    guard let server = options.server, let from = options.from else { return }
-    var loop = MailLoop(options, server: server, from: from, wakeup: stopEvent.rawValue)
-    var limit = Instant.never
-    while !isStopping.load(ordering: .acquiring) {
-      loop.use(databaseURL: databaseURL.withLock { $0 })
-      loop.runOnce {
-        guard self.isStopping.load(ordering: .acquiring) else { return true }
-        if limit == .never {
-          limit = SystemClock.now().advanced(byMilliseconds: MailWorker.graceMilliseconds)
-        }
-        return SystemClock.now() < limit
-      }
-      let metrics = loop.metrics
-      posted.withLock { $0 = metrics }
-    }
-    loop.finish()
-  }
-}
+public typealias MailWorker = OutboxWorker<MailLoop>
 
 /// The state of the worker's thread. Each turn looks for answers that are due, and sends what the
 /// outbox has.
-struct MailLoop: ~Copyable {
+public struct MailLoop: OutboxLoop, ~Copyable {
   /// The part of a lease after the time limit of the attempt, for recording the outcome.
   static let leaseReserveMilliseconds: Int64 = 30_000
   /// The interval between two looks into the outbox, and between two searches for answers.
@@ -124,7 +71,6 @@ struct MailLoop: ~Copyable {
 
   private let options: MailOptions
   private let from: MailAddress
-  private let wakeup: Int32
   private let lease: Identifier
   private let server: MailServer
   private var database: OutboxConnection
@@ -137,16 +83,15 @@ struct MailLoop: ~Copyable {
   /// An outcome that is not recorded yet, because PostgreSQL may be unavailable. Nothing else is
   /// sent before.
   private var ended: Ended?
-  private(set) var metrics = MailMetrics()
+  public private(set) var metrics = MailMetrics()
 
-  init(_ options: MailOptions, server: MailServerAddress, from: MailAddress, wakeup: Int32) {
+  /// Nil: there is no mail server.
+  public init?(_ options: MailOptions) {
+    guard let server = options.server, let from = options.from else { return nil }
     self.options = options
     self.from = from
-    self.wakeup = wakeup
     let seed = Random.uint64()
-    lease = Identifier(
-      version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: seed),
-      randomLow: Random.uint64())
+    lease = .random()
     self.server = MailServer(server)
     // After a crash of PostgreSQL nothing that was recorded as sent may be sent again.
     database = OutboxConnection(
@@ -158,10 +103,14 @@ struct MailLoop: ~Copyable {
     nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
   }
 
-  mutating func use(databaseURL: String) { database.use(url: databaseURL) }
+  /// One message at a time is sent, within the turn.
+  public var isBusy: Bool { false }
+
+  /// The address of PostgreSQL alone changes.
+  public mutating func use(_ options: MailOptions) { database.use(url: options.databaseURL) }
 
   /// Runs one turn, and waits until the next one.
-  mutating func runOnce(_ goesOn: () -> Bool) {
+  public mutating func runOnce(wakeDescriptor: Int32, goesOn: () -> Bool) {
     let now = SystemClock.now()
     database.open(now)
     var hasSent = false
@@ -170,7 +119,7 @@ struct MailLoop: ~Copyable {
       if now >= nextSearch { search(now) }
       if now >= nextSend { hasSent = sendNext(goesOn) }
     }
-    if !hasSent { server.idle(milliseconds: MailLoop.pollMilliseconds, wakeup: wakeup) }
+    if !hasSent { server.idle(milliseconds: MailLoop.pollMilliseconds, wakeup: wakeDescriptor) }
   }
 
   // MARK: Sending
@@ -269,9 +218,7 @@ struct MailLoop: ~Copyable {
     let unsubscribe = options.publicURL.map {
       $0 + UnsubscribeToken.path + token.text(by: options.secrets)
     }
-    let id = Identifier(
-      version7At: SystemClock.wallTime(),
-      randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64())
+    let id = Identifier.random()
     guard let content = digest.content(lines, sender: sender, unsubscribe: unsubscribe) else {
       // The row is the mark: such an address is not looked at again.
       _ = database.run(MailOutbox.unsendable(digest, id: id))
@@ -289,8 +236,10 @@ struct MailLoop: ~Copyable {
     for query in MailOutbox.sweep { _ = database.run(query) }
   }
 
+  public mutating func finish() {}
+
   /// The last record of a worker that stops.
-  mutating func finish() {
+  public mutating func release() {
     database.open(SystemClock.now())
     _ = record()
   }

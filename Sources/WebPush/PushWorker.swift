@@ -2,11 +2,10 @@
 /// not block an event loop.
 public import Directory
 import HTTPClient
-public import Kernel
+import Kernel
 import OpenSSL
 import Postgres
 import Primitives
-import Synchronization
 public import Webhooks
 
 public struct PushOptions: Sendable {
@@ -37,7 +36,7 @@ public struct PushOptions: Sendable {
 }
 
 /// The push metrics of a node since its start, for `/metrics`.
-public struct PushMetrics: Sendable, Equatable {
+public struct PushMetrics: OutboxMetrics, Equatable {
   /// Messages that push services accepted.
   public var delivered: UInt64 = 0
   /// Failed attempts, including those that are retried.
@@ -48,61 +47,11 @@ public struct PushMetrics: Sendable, Equatable {
   public init() {}
 }
 
-public final class PushWorker: Sendable {
-  /// How long requests in flight may continue after `stop`.
-  static let graceMilliseconds: Int64 = 2_000
-
-  private let options: Mutex<PushOptions>
-  private let isStopping = Atomic(false)
-  /// Wakes the thread at `stop`.
-  private let stopEvent: EventCounter
-  private let isDone = Atomic(false)
-  private let posted = Mutex(PushMetrics())
-
-  public init(_ options: PushOptions) throws(Errno) {
-    self.options = Mutex(options)
-    stopEvent = try EventCounter()
-  }
-
-  public var metrics: PushMetrics { posted.withLock { $0 } }
-
-  public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
-
-  /// Changes the address of PostgreSQL, the time limit and the pauses of the next attempts.
-  public func use(databaseURL: String, timeoutMilliseconds: Int, schedule: RetrySchedule) {
-    options.withLock { options in
-      options.databaseURL = databaseURL
-      options.timeoutMilliseconds = timeoutMilliseconds
-      options.schedule = schedule
-    }
-  }
-
-  /// Takes no more notices; requests in flight may finish.
-  public func stop() {
-    isStopping.store(true, ordering: .releasing)
-    stopEvent.signal()
-  }
-
-  /// Runs the worker. Returns after `stop`, within `graceMilliseconds` and the time of one
-  /// statement.
-  public func run() {
-    var loop = PushLoop(options.withLock { $0 })
-    while !isStopping.load(ordering: .acquiring) {
-      loop.use(options.withLock { $0 })
-      loop.runOnce(wakeDescriptor: stopEvent.rawValue)
-      let metrics = loop.metrics
-      posted.withLock { $0 = metrics }
-    }
-    let limit = SystemClock.now().advanced(byMilliseconds: PushWorker.graceMilliseconds)
-    while loop.isBusy, SystemClock.now() < limit { loop.advance(wakeDescriptor: nil) }
-    loop.release()
-    isDone.store(true, ordering: .releasing)
-  }
-}
+public typealias PushWorker = OutboxWorker<PushLoop>
 
 /// The state of the worker's thread. Each turn notes new events, takes due notices, sends them and
 /// records their outcomes.
-struct PushLoop: ~Copyable {
+public struct PushLoop: OutboxLoop, ~Copyable {
   /// The most concurrent requests.
   static let requestsMax = 32
   /// The part of a lease after the time limit of the attempt, for recording the outcome.
@@ -129,14 +78,12 @@ struct PushLoop: ~Copyable {
   /// Outcomes that are not recorded yet, because PostgreSQL may be unavailable.
   private var ended: [Ended] = []
   private var lastTicket: UInt64 = 0
-  private(set) var metrics = PushMetrics()
+  public private(set) var metrics = PushMetrics()
 
-  init(_ options: PushOptions) {
+  public init(_ options: PushOptions) {
     self.options = options
     let seed = Random.uint64()
-    lease = Identifier(
-      version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: seed),
-      randomLow: Random.uint64())
+    lease = .random()
     database = OutboxConnection("push", url: options.databaseURL, report: options.report)
     let addressGuard = options.addressGuard
     client = HTTPClient(connectionsMax: PushLoop.requestsMax) { addressGuard.admits($0) }
@@ -144,15 +91,15 @@ struct PushLoop: ~Copyable {
     nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
   }
 
-  var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
+  public var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
 
-  mutating func use(_ options: PushOptions) {
+  public mutating func use(_ options: PushOptions) {
     database.use(url: options.databaseURL)
     self.options = options
   }
 
   /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
-  mutating func runOnce(wakeDescriptor: Int32?) {
+  public mutating func runOnce(wakeDescriptor: Int32, goesOn: () -> Bool) {
     let now = SystemClock.now()
     database.open(now)
     if now >= nextSweep { sweep(now) }
@@ -161,7 +108,9 @@ struct PushLoop: ~Copyable {
   }
 
   /// Continues the requests in flight and records outcomes, without taking new notices.
-  mutating func advance(wakeDescriptor: Int32?) {
+  public mutating func finish() { advance(wakeDescriptor: nil) }
+
+  private mutating func advance(wakeDescriptor: Int32?) {
     let wait = min(nextPoll, database.nextAttempt).milliseconds(since: SystemClock.now())
     // Without a descriptor the worker is stopping and has little time left.
     let most: Int64 = wakeDescriptor == nil ? 100 : PushLoop.idleMilliseconds
@@ -265,7 +214,7 @@ struct PushLoop: ~Copyable {
   }
 
   /// Releases unfinished notices, so that another node can take them at once.
-  mutating func release() {
+  public mutating func release() {
     if isBusy { _ = database.run(PushQueue.release(lease: lease)) }
     inFlight = [:]
     ended = []

@@ -1,5 +1,5 @@
 /// The webhook metrics of a node since its start, for `/metrics`.
-public struct DeliveryMetrics: Sendable, Equatable {
+public struct DeliveryMetrics: OutboxMetrics, Equatable {
   /// The pending deliveries of the whole database, at the last count.
   public var pending = 0
   /// The age in seconds of the oldest of them, at the last count.

@@ -2,10 +2,9 @@
 /// receivers must not block an event loop.
 public import Directory
 import HTTPClient
-public import Kernel
+import Kernel
 import Postgres
 import Primitives
-import Synchronization
 
 public struct DeliveryOptions: Sendable {
   public var databaseURL: String
@@ -30,62 +29,11 @@ public struct DeliveryOptions: Sendable {
   }
 }
 
-public final class DeliveryWorker: Sendable {
-  /// How long requests in flight may continue after `stop`.
-  static let graceMilliseconds: Int64 = 2_000
-
-  private let options: Mutex<DeliveryOptions>
-  private let isStopping = Atomic(false)
-  /// Wakes the thread at `stop`; otherwise it sleeps from one poll of the outbox to the next.
-  private let stopEvent: EventCounter
-  private let isDone = Atomic(false)
-  private let posted = Mutex(DeliveryMetrics())
-
-  public init(_ options: DeliveryOptions) throws(Errno) {
-    self.options = Mutex(options)
-    stopEvent = try EventCounter()
-  }
-
-  public var metrics: DeliveryMetrics { posted.withLock { $0 } }
-
-  public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
-
-  /// Changes the address of PostgreSQL, the time limit and the pauses of the next attempts. The
-  /// thread takes them over with its next turn.
-  public func use(databaseURL: String, timeoutMilliseconds: Int, schedule: RetrySchedule) {
-    options.withLock { options in
-      options.databaseURL = databaseURL
-      options.timeoutMilliseconds = timeoutMilliseconds
-      options.schedule = schedule
-    }
-  }
-
-  /// Takes no more deliveries; requests in flight may finish.
-  public func stop() {
-    isStopping.store(true, ordering: .releasing)
-    stopEvent.signal()
-  }
-
-  /// Runs the worker. Returns after `stop`, within `graceMilliseconds` and the time of one
-  /// statement.
-  public func run() {
-    var loop = DeliveryLoop(options.withLock { $0 })
-    while !isStopping.load(ordering: .acquiring) {
-      loop.use(options.withLock { $0 })
-      loop.runOnce(wakeDescriptor: stopEvent.rawValue)
-      let metrics = loop.metrics
-      posted.withLock { $0 = metrics }
-    }
-    let limit = SystemClock.now().advanced(byMilliseconds: DeliveryWorker.graceMilliseconds)
-    while loop.isBusy, SystemClock.now() < limit { loop.advance(wakeDescriptor: nil) }
-    loop.release()
-    isDone.store(true, ordering: .releasing)
-  }
-}
+public typealias DeliveryWorker = OutboxWorker<DeliveryLoop>
 
 /// The state of the worker's thread. Each turn polls the outbox, takes deliveries, sends them and
 /// records their outcomes.
-struct DeliveryLoop: ~Copyable {
+public struct DeliveryLoop: OutboxLoop, ~Copyable {
   /// The most concurrent requests.
   static let requestsMax = 64
   /// The part of a lease after the time limit of the attempt, for recording the outcome.
@@ -106,14 +54,12 @@ struct DeliveryLoop: ~Copyable {
   /// Outcomes that are not recorded yet, because PostgreSQL may be unavailable.
   private var ended: [(delivery: Delivery, failure: String?)] = []
   private var lastTicket: UInt64 = 0
-  private(set) var metrics = DeliveryMetrics()
+  public private(set) var metrics = DeliveryMetrics()
 
-  init(_ options: DeliveryOptions) {
+  public init(_ options: DeliveryOptions) {
     self.options = options
     let seed = Random.uint64()
-    lease = Identifier(
-      version7At: SystemClock.wallTime(), randomHigh: UInt16(truncatingIfNeeded: seed),
-      randomLow: Random.uint64())
+    lease = .random()
     database = OutboxConnection("webhooks", url: options.databaseURL, report: options.report)
     let addressGuard = options.addressGuard
     client = HTTPClient(connectionsMax: DeliveryLoop.requestsMax) { addressGuard.admits($0) }
@@ -121,15 +67,15 @@ struct DeliveryLoop: ~Copyable {
     nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
   }
 
-  var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
+  public var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
 
-  mutating func use(_ options: DeliveryOptions) {
+  public mutating func use(_ options: DeliveryOptions) {
     database.use(url: options.databaseURL)
     self.options = options
   }
 
   /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
-  mutating func runOnce(wakeDescriptor: Int32?) {
+  public mutating func runOnce(wakeDescriptor: Int32, goesOn: () -> Bool) {
     let now = SystemClock.now()
     database.open(now)
     if now >= nextSweep { sweep(now) }
@@ -139,7 +85,9 @@ struct DeliveryLoop: ~Copyable {
   }
 
   /// Continues the requests in flight and records outcomes, without taking new deliveries.
-  mutating func advance(wakeDescriptor: Int32?) {
+  public mutating func finish() { advance(wakeDescriptor: nil) }
+
+  private mutating func advance(wakeDescriptor: Int32?) {
     let wait = min(nextPoll, database.nextAttempt).milliseconds(since: SystemClock.now())
     // Without a descriptor the worker is stopping and has little time left.
     let most: Int64 = wakeDescriptor == nil ? 100 : DeliveryLoop.idleMilliseconds
@@ -230,7 +178,7 @@ struct DeliveryLoop: ~Copyable {
   }
 
   /// Releases unfinished deliveries, so that another node can take them at once.
-  mutating func release() {
+  public mutating func release() {
     let rest = Array(inFlight.values) + ended.map(\.delivery)
     inFlight = [:]
     ended = []

@@ -91,7 +91,7 @@ extension Database {
         IdentitySecrets.inClear(in: workspace, limit: Int64(limit)))
       found = clear.count
       for (workspace, secret) in clear {
-        let id = Identifier.fresh()
+        let id = Identifier.random()
         let sealed = box.seal(
           Array(secret.utf8), place: IdentitySecrets.place(id, in: workspace))
         try connection.run(IdentitySecrets.move(secret, of: workspace, to: id, sealed))

@@ -5,7 +5,6 @@ import EmbeddedPostgres
 import Gateway
 import Kernel
 import Migrator
-import OpenSSL
 import Postgres
 import Primitives
 import Settings
@@ -117,14 +116,5 @@ extension BlockingConnection {
         "there is no workspace \"\(name)\"; create it with: chirrup workspace create \(name)")
     }
     return workspace
-  }
-}
-
-extension Identifier {
-  /// A new random id (UUIDv7, RFC 9562 §5.7).
-  static func fresh() -> Identifier {
-    Identifier(
-      version7At: SystemClock.wallTime(),
-      randomHigh: UInt16(truncatingIfNeeded: SecureRandom.word()), randomLow: SecureRandom.word())
   }
 }

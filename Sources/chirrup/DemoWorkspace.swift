@@ -3,6 +3,7 @@
 /// The password is derived from the database's signing key: it survives restarts, is the same on
 /// every node, and is stored nowhere in clear text.
 import Directory
+import Kernel
 import OpenSSL
 import Postgres
 import Primitives
@@ -28,7 +29,7 @@ struct DemoWorkspace {
       try connection.run(Workspace.named(name))
       ?? connection.run(
         Workspace.create(
-          id: .fresh(), name: name, publicKey: "pk_" + SecureRandom.token(byteCount: 18),
+          id: .random(), name: name, publicKey: "pk_" + SecureRandom.token(byteCount: 18),
           settings: settings))
       ?? connection.run(Workspace.named(name))
     guard let workspace else { throw CommandFailure("the database created no demo workspace") }
@@ -41,7 +42,7 @@ struct DemoWorkspace {
     }
     let made = try connection.run(
       Operator.create(
-        id: .fresh(), email: email, name: "Mika", passwordHash: Password.hash(password),
+        id: .random(), email: email, name: "Mika", passwordHash: Password.hash(password),
         workspace: workspace.id, membership: "owner"))
     if made != nil, let owner { try DemoContent.create(in: workspace.id, owner) }
     return DemoWorkspace(publicKey: workspace.publicKey, password: password)

@@ -2,6 +2,7 @@
 /// identities.
 import ArgumentParser
 import Directory
+import Kernel
 import OpenSSL
 import Postgres
 import Primitives
@@ -62,7 +63,7 @@ struct IdentityCommand: AsyncParsableCommand {
         let workspace = try connection.workspace(named: workspace)
         let box = try Database.secretBox(settings, connection)
         try Database.sealIdentitySecrets(in: workspace.id, box, connection)
-        let id = Identifier.fresh()
+        let id = Identifier.random()
         let sealed = box.seal(
           Array(secret.utf8), place: IdentitySecrets.place(id, in: workspace.id))
         return try connection.run(

@@ -2,6 +2,7 @@
 /// passwords.
 import ArgumentParser
 import Directory
+import Kernel
 import OpenSSL
 import Postgres
 import Primitives
@@ -66,7 +67,7 @@ struct OperatorCommand: AsyncParsableCommand {
         }
         let made = try connection.run(
           Operator.create(
-            id: .fresh(), email: email, name: name,
+            id: .random(), email: email, name: name,
             passwordHash: Password.hash(
               Terminal.newPassword(password, for: email, own: [email, name, workspace.name])),
             workspace: workspace.id, membership: role,

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Directory
 import JSON
+import Kernel
 import Migrator
 import OpenSSL
 import Postgres
@@ -113,7 +114,7 @@ struct SetupCommand: AsyncParsableCommand {
     let key = "pk_" + SecureRandom.token(byteCount: 18)
     let owner = FirstOwner(
       email: email, name: name, passwordHash: try Password.hash(password), workspace: workspace,
-      workspaceID: .fresh(), publicKey: key)
+      workspaceID: .random(), publicKey: key)
     let id = try connection.transaction { connection -> Identifier? in
       guard let id = try connection.run(owner.create) else { return nil }
       try store(colour, OpeningHours(hours), zone, of: id, connection)

@@ -38,7 +38,7 @@ struct TestMessage {
         json.appendMember("type", "send")
         json.appendMember("ref", 2 as Int64)
         json.appendMember("session", session)
-        json.appendMember("id", Identifier.fresh())
+        json.appendMember("id", Identifier.random())
         json.appendMember("body", TestMessage.body)
       })
     let begin = SystemClock.now()

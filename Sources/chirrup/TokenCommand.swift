@@ -127,11 +127,11 @@ struct TokenCommand: AsyncParsableCommand {
     in workspace: Identifier, _ connection: BlockingConnection
   ) throws -> VisitorAndSession {
     let visitor = try connection.run(
-      Visitor.create(id: .fresh(), workspace: workspace, name: ""))
+      Visitor.create(id: .random(), workspace: workspace, name: ""))
     guard let visitor,
       let session = try connection.run(
         VisitorSession.create(
-          id: .fresh(), workspace: workspace, visitor: visitor.id, context: Array("{}".utf8)))
+          id: .random(), workspace: workspace, visitor: visitor.id, context: Array("{}".utf8)))
     else { throw CommandFailure("the database created no visitor") }
     return VisitorAndSession(
       principal: .visitor(

@@ -1,6 +1,7 @@
 /// `chirrup workspace`: creates tenants, and sets the websites that may embed their widget.
 import ArgumentParser
 import Directory
+import Kernel
 import OpenSSL
 import Postgres
 import Primitives
@@ -43,7 +44,7 @@ struct WorkspaceCommand: AsyncParsableCommand {
           throw CommandFailure("another workspace has the public key \(key); choose another one")
         }
         return try connection.run(
-          Workspace.create(id: .fresh(), name: name, publicKey: key))
+          Workspace.create(id: .random(), name: name, publicKey: key))
       }
       guard let made else { throw CommandFailure("a workspace \"\(name)\" already exists") }
       Terminal.result(

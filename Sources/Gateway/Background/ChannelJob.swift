@@ -3,7 +3,6 @@ import Chat
 import Conversations
 import Directory
 import Kernel
-import OpenSSL
 import Primitives
 
 /// Brings the events of channels' webhooks into the log: those just received, and with each sweep
@@ -17,11 +16,7 @@ struct ChannelJob: BackgroundJob {
   init(_ services: LoopServices, log: @escaping @Sendable (String) -> Void) {
     inbox = ChannelInbox(
       database: services, sessions: services,
-      random: {
-        Identifier(
-          version7At: $0, randomHigh: UInt16(truncatingIfNeeded: SecureRandom.word()),
-          randomLow: SecureRandom.word())
-      }, log: log)
+      random: { Identifier.random(at: $0) }, log: log)
   }
 
   func wants(_ news: WorkspaceNews, loop: Int) -> Bool { news.kind == .received }

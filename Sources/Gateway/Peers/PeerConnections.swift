@@ -110,9 +110,7 @@ final class PeerConnections: Connections {
 
   /// Nil: `askedMax` questions wait.
   func begin(_ gateways: [Identifier]) -> (id: Identifier, question: Asked)? {
-    let id = Identifier(
-      version7At: SystemClock.wallTime(),
-      randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64())
+    let id = Identifier.random()
     let question = Asked(gateways)
     let isTaken = asked.withLock { asked in
       guard asked.count < PeerConnections.askedMax else { return false }

@@ -19,9 +19,7 @@ final class Peers: Sendable {
 
   /// - Parameter keys: the ids of `SecretBox`.
   init(_ options: GatewayOptions, keys: [String]) {
-    id = Identifier(
-      version7At: SystemClock.wallTime(),
-      randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64())
+    id = .random()
     traits = GatewayTraits(version: options.version, schema: options.schema, keys: keys)
     seal = SignalSeal(signingSecret: options.signingSecret)
   }

@@ -4,6 +4,7 @@ import Chat
 import Conversations
 import Directory
 import JSON
+import Kernel
 import Primitives
 
 extension AttachmentRoutes {
@@ -29,20 +30,12 @@ extension AttachmentRoutes {
       session: uploader.session, workspace: uploader.workspace, id: message, role: place.role,
       kind: .file, sender: uploader.id, senderName: Array(place.name.utf8),
       body: Array(body.utf8), payload: payload)
-    switch outcome.verdict {
-    case .stored, .duplicate: break
-    // It may have been committed; a repetition tells.
-    case .unavailable: throw .unavailable
-    case .conflict, .noSuchSession, .closed, .rejected:
-      try await release(bound.new, message, uploader)
-      throw refusal(outcome.verdict)
+    if let problem = outcome.verdict.problem {
+      // What is unavailable may have been committed; a repetition tells.
+      if outcome.verdict != .unavailable { try await release(bound.new, message, uploader) }
+      throw problem
     }
-    return .json(
-      [UInt8].object { json in
-        json.appendMember("id", message)
-        json.appendMember("seq", outcome.seq)
-        json.appendMember("at", outcome.at)
-      }, status: outcome.verdict == .stored ? 201 : 200)
+    return outcome.response(to: message)
   }
 
   private func release(
@@ -50,15 +43,6 @@ extension AttachmentRoutes {
   ) async throws(Problem) {
     guard !ids.isEmpty else { return }
     try await api.database.run(Attachment.release(ids, of: message, in: uploader.workspace))
-  }
-
-  private func refusal(_ verdict: Outcome.Verdict) -> Problem {
-    switch verdict {
-    case .conflict: .idConflict
-    case .noSuchSession: .noSuchSession
-    case .closed: .closed
-    default: .rejected
-    }
   }
 
   /// Different ids, at least one.

@@ -4,6 +4,7 @@
 /// clients of this machine only.
 import Directory
 import JSON
+import Kernel
 import Primitives
 import Tokens
 

@@ -102,12 +102,7 @@ extension ConversationRoutes {
     // Only a session of the caller's workspace may reach the loop that owns it.
     _ = try await show(session, call)
     let outcome = try await store(message, in: session, call)
-    let json = [UInt8].object { json in
-      json.appendMember("id", message.id)
-      json.appendMember("seq", outcome.seq)
-      json.appendMember("at", outcome.at)
-    }
-    return .json(json, status: outcome.verdict == .stored ? 201 : 200)
+    return outcome.response(to: message.id)
   }
 
   /// Stores an entry in a conversation of the caller's workspace, which the caller has checked.
@@ -120,13 +115,33 @@ extension ConversationRoutes {
       session: session, workspace: call.workspace, id: message.id, role: call.caller.senderRole,
       kind: message.kind, sender: call.caller.id, senderName: Array(call.caller.name.utf8),
       body: Array(message.body.utf8), payload: message.payload)
-    switch outcome.verdict {
-    case .stored, .duplicate: return outcome
-    case .conflict: throw Problem.idConflict
-    case .noSuchSession: throw Problem.noSuchSession
-    case .closed: throw Problem.closed
-    case .rejected: throw Problem.rejected
-    case .unavailable: throw Problem.unavailable
+    if let problem = outcome.verdict.problem { throw problem }
+    return outcome
+  }
+}
+
+extension Outcome {
+  /// The answer to a request that sent a message, which is stored.
+  func response(to message: Identifier) -> APIResponse {
+    let json = [UInt8].object { json in
+      json.appendMember("id", message)
+      json.appendMember("seq", seq)
+      json.appendMember("at", at)
+    }
+    return .json(json, status: verdict == .stored ? 201 : 200)
+  }
+}
+
+extension Outcome.Verdict {
+  /// Why a message is not stored; nil: it is.
+  var problem: Problem? {
+    switch self {
+    case .stored, .duplicate: nil
+    case .conflict: .idConflict
+    case .noSuchSession: .noSuchSession
+    case .closed: .closed
+    case .rejected: .rejected
+    case .unavailable: .unavailable
     }
   }
 }

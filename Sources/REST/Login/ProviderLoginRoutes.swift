@@ -8,6 +8,7 @@ import Chat
 import Conversations
 import Directory
 import JSON
+import Kernel
 import OpenID
 import OpenSSL
 import Primitives

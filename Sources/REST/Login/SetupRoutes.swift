@@ -2,6 +2,7 @@
 /// operator (`SetupCode`). Afterwards the route refuses everything.
 import Directory
 import JSON
+import Kernel
 import OpenSSL
 import Primitives
 

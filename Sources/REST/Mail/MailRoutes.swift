@@ -3,6 +3,7 @@ import Chat
 import Conversations
 import Directory
 import JSON
+import Kernel
 import Mail
 import Postgres
 import Primitives

@@ -1,6 +1,7 @@
 /// A request with its identified caller and the parameters of its path.
 import Chat
 import Directory
+import Kernel
 import Primitives
 
 /// The role of a member. Each role may do what the roles before it may.

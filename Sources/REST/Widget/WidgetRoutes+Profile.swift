@@ -4,6 +4,7 @@ import Chat
 import Conversations
 import Directory
 import JSON
+import Kernel
 import OpenSSL
 import Primitives
 

@@ -2,6 +2,7 @@
 import Conversations
 import Directory
 import JSON
+import Kernel
 import Primitives
 
 extension WidgetRoutes {

@@ -3,6 +3,7 @@
 import Conversations
 import Directory
 import JSON
+import Kernel
 import OpenSSL
 import Postgres
 import Primitives
