@@ -58,13 +58,15 @@ public enum MailOutbox {
   /// Days for which settled rows are kept. Longer than `MailDigest.windowDays`: they are marks.
   static let keptDays: Int64 = 14
 
-  /// The addresses are compared as `mail_stops` has them.
+  /// The addresses are compared as `mail_stops` has them. Of ASCII alone, capitals are equal to
+  /// small letters: what is a small letter beyond differs between Swift and the locales of
+  /// PostgreSQL.
   public static func hash(of address: String) -> [UInt8] {
-    SHA256.digest(Array(address.lowercased().utf8))
+    SHA256.digest(address.utf8.map(\.lowercasedASCII))
   }
 
   /// The same of a visitor's address, `v.email`, in SQL.
-  static let hashSQL: SQL = "sha256(convert_to(lower(v.email), 'UTF8'))"
+  static let hashSQL: SQL = "sha256(convert_to(lower(v.email COLLATE \"C\"), 'UTF8'))"
 
   /// Adds a message; false if the workspace has `pendingMax`, or the address its share of an hour,
   /// or a conversation's answers from the first one on are in the outbox already.

@@ -69,6 +69,24 @@ import Testing
       .filter { $0.workspace == place.id }
   }
 
+  // MARK: Addresses
+
+  @Test func `an address has the same hash in Swift and in SQL`() async throws {
+    let addresses = [
+      "ada@example.org", "Ada.Lovelace@EXAMPLE.org", "o'brien+tag@Example.COM", "ÄDA@example.org",
+      "İSTANBUL@example.org", "ΣΟΦΟΣ@example.org", "straße@Example.org", "e\u{301}A@example.org",
+      "\u{1F600}Z@example.org", "a\\b\"c@example.org",
+    ]
+    for address in addresses {
+      let rows = try await place.database.run(
+        Query(
+          "SELECT \(MailOutbox.hashSQL) FROM (SELECT $1::text AS email) AS v", [.text(address)]))
+      #expect(rows.bytes(0, 0) == MailOutbox.hash(of: address), "\(address)")
+    }
+    #expect(MailOutbox.hash(of: "ADA@example.org") == MailOutbox.hash(of: "ada@EXAMPLE.ORG"))
+    #expect(MailOutbox.hash(of: "ada@example.org") != MailOutbox.hash(of: "ada@example.com"))
+  }
+
   func letter(to address: String = "ada@example.org") throws -> MailContent {
     MailContent(
       to: try #require(MailAddress(address)), subject: "S",
