@@ -155,6 +155,17 @@ static inline int chirrup_curl_mail(CURL *easy, const char *url, const char *use
   return failures == 0;
 }
 
+/// After chirrup_curl_mail: connection, TLS and login as for a message, and then NOOP instead of one.
+static inline int chirrup_curl_mail_noop(CURL *easy) {
+  int failures = 0;
+  failures += curl_easy_setopt(easy, CURLOPT_MAIL_FROM, NULL) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, NULL) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_UPLOAD, 0L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_NOBODY, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "NOOP") != CURLE_OK;
+  return failures == 0;
+}
+
 /// The socket of chirrup_curl_connect, or -1.
 static inline int chirrup_curl_socket(CURL *easy) {
   curl_socket_t number = CURL_SOCKET_BAD;

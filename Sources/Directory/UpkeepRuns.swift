@@ -45,6 +45,11 @@ public struct UpkeepRun: Sendable, Equatable {
   private static let columns: SQL =
     "task, since, ended_at, milliseconds, rows, outcome, succeeded_at"
 
+  /// Whether the database has the table, which one of an older version does not.
+  public static let isThere = Statement(Query("SELECT to_regclass('upkeep_runs') IS NOT NULL")) {
+    $0.bool(0, 0) == true
+  }
+
   /// All of them.
   public static let all = Statement<[UpkeepRun]>(
     Query("SELECT \(columns) FROM upkeep_runs"), answer: rows)

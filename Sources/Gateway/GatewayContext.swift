@@ -158,19 +158,8 @@ final class GatewayContext: Sendable {
   private static func mail(_ options: GatewayOptions, _ secrets: SecretBox) -> MailOptions {
     let (settings, logger) = (options.settings.mail, options.logger)
     let from = settings.from.flatMap { MailAddress($0) }
-    var server: MailServerAddress?
-    if let url = settings.smtpURL, let from {
-      let host = url.drop { $0 != "/" }.dropFirst(2)
-      server = MailServerAddress(
-        // Its path is the name for EHLO.
-        url: host.contains("/") ? url : "\(url)/\(from.domain)", user: settings.user,
-        password: settings.password,
-        security: settings.startTLS == .required
-          ? .required : settings.startTLS == .optional ? .optional : .off,
-        authority: settings.caFile, milliseconds: settings.timeoutSeconds * 1_000)
-    }
     return MailOptions(
-      databaseURL: options.databaseURL, server: server, from: from,
+      databaseURL: options.databaseURL, server: MailServerAddress(settings), from: from,
       publicURL: options.settings.publicURL, secrets: secrets,
       schedule: RetrySchedule(firstMilliseconds: Int64(settings.retryMilliseconds)),
       report: { logger.warning("\($0)") })

@@ -42,6 +42,18 @@ public enum MailOutcome: Sendable, Equatable {
   case unreachable(reason: String)
 }
 
+/// The result of a connection that sends no message.
+public enum MailCheck: Sendable, Equatable {
+  /// - Parameter isSecure: whether the connection has TLS.
+  case passed(isSecure: Bool)
+  /// Nobody answers, or not as a mail server.
+  case connection(reason: String)
+  /// There is no TLS, or the certificate is not trusted.
+  case security(reason: String)
+  /// The server refuses user and password.
+  case login(reason: String)
+}
+
 public struct MailServer: ~Copyable {
   /// The time limit of name resolution, connection and TLS.
   static let connectMilliseconds = 15_000
@@ -70,6 +82,20 @@ public struct MailServer: ~Copyable {
     return nil
   }
 
+  /// Connects and logs in as for a message, and sends none.
+  public func check() -> MailCheck {
+    guard
+      let transfer = MailTransfer(address, message: [], from: "", to: ""), transfer.sendsNothing(),
+      unsafe multi.add(transfer.raw)
+    else { return .connection(reason: "the mail server's address is not accepted") }
+    defer { unsafe multi.remove(transfer.raw) }
+    while true {
+      _ = multi.perform()
+      if let (_, result) = multi.takeEnded() { return transfer.check(result) }
+      multi.wait(milliseconds: 500, wakeup: nil)
+    }
+  }
+
   /// Waits, at most until the descriptor `wakeup` is readable. The kept connection stays.
   public func idle(milliseconds: Int32, wakeup: Int32) {
     multi.wait(milliseconds: milliseconds, wakeup: wakeup)
@@ -87,6 +113,8 @@ public struct MailServer: ~Copyable {
 
   let raw: UnsafeMutableRawPointer
   private let recipients: UnsafeMutablePointer<curl_slist>?
+  /// Whether the conversation has turned to TLS.
+  private var isSecure: Bool
   private let message: [UInt8]
   private var position = 0
   private var stage = Stage.session
@@ -99,6 +127,7 @@ public struct MailServer: ~Copyable {
     guard MultiHandle.isReady, let made = unsafe curl_easy_init() else { return nil }
     unsafe raw = made
     self.message = message
+    isSecure = server.url.hasPrefix("smtps:")
     // SAFETY: the text is copied; the list is freed in `deinit`.
     unsafe recipients = curl_slist_append(nil, recipient)
     let security =
@@ -121,6 +150,27 @@ public struct MailServer: ~Copyable {
     // SAFETY: owned here, and removed from the multi handle before.
     unsafe curl_easy_cleanup(raw)
     unsafe curl_slist_free_all(recipients)
+  }
+
+  /// Turns this transfer into one that only connects and logs in.
+  // SAFETY: the handle is alive, and libcurl copies the text.
+  func sendsNothing() -> Bool { unsafe chirrup_curl_mail_noop(raw) == 1 }
+
+  /// The result of a transfer without a message.
+  func check(_ result: CURLcode) -> MailCheck {
+    if result == CURLE_OK { return .passed(isSecure: isSecure) }
+    // SAFETY: a constant text of libcurl.
+    let general = unsafe String(cString: curl_easy_strerror(result))
+    switch result {
+    case CURLE_LOGIN_DENIED:
+      return .login(reason: reply.hasPrefix("5") || reply.hasPrefix("4") ? reply : general)
+    case CURLE_USE_SSL_FAILED, CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION,
+      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CIPHER:
+      return .security(reason: general)
+    default:
+      let isReply = reply.hasPrefix("5") || reply.hasPrefix("4")
+      return .connection(reason: isReply && result != CURLE_OPERATION_TIMEDOUT ? reply : general)
+    }
   }
 
   func outcome(_ result: CURLcode) -> MailOutcome {
@@ -162,6 +212,8 @@ public struct MailServer: ~Copyable {
       stage = .recipient
     } else if line.hasPrefix("DATA") {
       stage = .data
+    } else if line.hasPrefix("STARTTLS") {
+      isSecure = true
     } else if line.hasPrefix("QUIT") || line.hasPrefix("RSET") {
       hasQuit = true
     }

@@ -320,6 +320,29 @@ sql "DELETE FROM gateways WHERE host = '' OR stopped_at IS NOT NULL"
 says "attachments on disk" PASS attachments "files in .*, images are cleaned, no virus scanner"
 CHIRRUP_ATTACHMENTS_SCANNER=unix:$work/nobody \
   says "a scanner that does not run" FAIL attachments "the scanner cannot be reached"
+if [ "$(id -u)" = 0 ]; then
+  mkdir "$work/small"
+  # small OPTIONS: a `chirrup` with a file system of 16 MiB at that folder, which nobody else sees.
+  small() {
+    printf '#!/bin/sh\nexec unshare --mount sh -c '"'"'mount -t tmpfs -o %s none "$0" && exec "$@"'"'"' %q %q "$@"\n' \
+      "$1" "$work/small" "$chirrup" >"$work/chirrup-small"
+    chmod +x "$work/chirrup-small"
+    printf '%s' "$work/chirrup-small"
+  }
+  export CHIRRUP_ATTACHMENTS_FOLDER=$work/small/files
+  chirrup=$(small size=16m) says "little room for files" WARN attachments "has 1[0-9] MiB left for files"
+  chirrup=$(small size=16m,ro) \
+    says "a folder that cannot be written" FAIL attachments "not writable for this user: Read-only"
+  unset CHIRRUP_ATTACHMENTS_FOLDER
+fi
+
+# Upkeep.
+says "upkeep goes on" PASS upkeep 'have succeeded within 49 h|no task has run yet'
+sql "INSERT INTO upkeep_runs (task, since) VALUES ('retention', now() - interval '60 hours')
+  ON CONFLICT (task) DO UPDATE SET since = EXCLUDED.since, succeeded_at = NULL"
+says "a task that never succeeds" WARN upkeep 'retention has not succeeded for 60 h'
+sql "UPDATE upkeep_runs SET succeeded_at = now() - interval '48 hours' WHERE task = 'retention'"
+says "… and one that was only late" PASS upkeep 'tasks have succeeded within 49 h'
 unset CHIRRUP_CREDENTIALS_KEY
 last=$("$chirrup" migrate status "${place[@]}" | awk '{print $3}' | tail -n 2 | head -n 1)
 if "$chirrup" migrate down --to "$last" --yes "${place[@]}" >"$work/down" 2>&1; then

@@ -98,6 +98,31 @@ printf '%s\n' "$password" >"$work/secret"
 export CHIRRUP_PUBLIC_URL=$url CHIRRUP_MAIL_FROM=chat@gateway.example CHIRRUP_MAIL_RETRY_MILLISECONDS=300
 export CHIRRUP_MAIL_TIMEOUT_SECONDS=4 CHIRRUP_CREDENTIALS_KEY='a-key-of-this-test-long-enough-0123456789'
 
+# doctor STATE PATTERN NAME=VALUE…: what `chirrup doctor` says of the mail server, with these settings.
+doctor_says() {
+  local state=$1 pattern=$2
+  shift 2
+  env "${@/#/CHIRRUP_MAIL_}" timeout 60 "$chirrup" doctor --only mail --listen "127.0.0.1:$port" \
+    --database-url "$database" >"$work/doctor" 2>&1 || true
+  grep --quiet --extended-regexp "^$state  mail: .*($pattern)" "$work/doctor" && return 0
+  cat "$work/doctor"
+  return 1
+}
+ours=(CA_FILE="$mail/ours-ca.pem" USER=chirrup PASSWORD="$password")
+check "doctor: STARTTLS and login" doctor_says PASS 'over TLS, with a login' \
+  SMTP_URL="smtp://localhost:$submission" "${ours[@]}"
+check "… implicit TLS" doctor_says PASS 'over TLS, with a login' SMTP_URL="smtps://localhost:$implicit" "${ours[@]}"
+check "… a wrong password" doctor_says FAIL 'refuses the login' \
+  SMTP_URL="smtp://localhost:$submission" "${ours[@]}" PASSWORD=wrong
+check "… which is not shown" test "$(grep --count 'pass: word' "$work/doctor")" = 0
+check "… an unknown issuer" doctor_says FAIL 'certificate' \
+  SMTP_URL="smtp://localhost:$submission" "${ours[@]}" CA_FILE="$mail/other-ca.pem"
+check "… smtps:// at a port that begins without TLS" doctor_says FAIL 'smtps://localhost' \
+  SMTP_URL="smtps://localhost:$submission" "${ours[@]}"
+check "… nothing listens" doctor_says FAIL 'smtp://127.0.0.1:1: ' SMTP_URL=smtp://127.0.0.1:1 STARTTLS=off
+check "… no server is set" doctor_says SKIP 'mail.smtp_url' STARTTLS=off
+check "… and nothing was sent" test ! -e "$mail/box"
+
 check "e-mail" "$python" "$folder/mail_test.py" --chirrup "$chirrup" --database "$database" --port "$port" \
   --psql "$(postgres_bin)/psql" --log "$log" --box "$mail/box" --folder "$mail" \
   --submission "$submission" --implicit "$implicit" --secret "$work/secret" --fault-port "$(free_port)"

@@ -24,7 +24,8 @@ struct DoctorCheck: Sendable {
     .settings, .listeners, .sharing, .readiness, .memory, .descriptors, .certificate, .dns,
     .publicURL, .upgrade, .buffering, .forwarding, .database, .schema, .roles, .indexes,
     .durability, .commitTime, .locks, .clock, .databaseConnections, .bloat, .autovacuum,
-    .wraparound, .timeZones, .credentialsKey, .gateways, .attachments,
+    .wraparound, .timeZones, .credentialsKey, .gateways, .attachments, .mail,
+    .upkeep,
   ]
 
   /// The result of the check's thread.
