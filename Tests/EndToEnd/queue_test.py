@@ -9,6 +9,7 @@ import time
 
 from browser_test import Console, Failure, Widget
 from playwright.sync_api import expect
+from widget_talk_test import TONES
 from widget_test import WidgetRun, main
 from widget_texts import EN
 
@@ -23,7 +24,7 @@ class QueueRun(WidgetRun):
         self.key = re.search('data-workspace="([^"]+)"', demo).group(1)
         self.config = f"{self.options.base_url}/api/v1/widget/config?workspace={self.key}"
         for part in (self.honest, self.away, self.requeued, self.visitor_state, self.unseen, self.unread,
-                     self.resting):
+                     self.resting, self.blocked, self.sounds):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part(first)
 
@@ -49,11 +50,14 @@ class QueueRun(WidgetRun):
         widget.say("Is anybody there?")
         widget.committed()
         session = self.session(widget.page)
-        desk.page.goto(f"{self.options.base_url}/console#{session}")
+        self.claimed(desk, widget)
+        return widget, session
+
+    def claimed(self, desk: Console, widget: Widget) -> None:
+        desk.page.goto(f"{self.options.base_url}/console#{self.session(widget.page)}")
         desk.page.get_by_role("button", name="Claim", exact=True).click()
         desk.say("I am")
         expect(widget.theirs.last).to_have_text("I am")
-        return widget, session
 
     # The parts
 
@@ -262,6 +266,77 @@ class QueueRun(WidgetRun):
         self.pictures(widget.page, "closed-by-rest")
         self.conversation(desk)
         self.promise("the operator, whose capacity is 1, may take the next one")
+
+    def blocked(self, page) -> None:
+        desk = self.console()
+        widget = self.visitor().open()
+        widget.say("Buy this")
+        widget.committed()
+        session = self.session(widget.page)
+        row = desk.page.locator(f".row[data-id='{session}']")
+        expect(row).to_be_visible()
+        desk.page.goto(f"{self.options.base_url}/console#{session}")
+        card = desk.page.get_by_role("complementary", name="Visitor")
+        card.get_by_role("button", name="Block visitor").click()
+        begin = time.monotonic()
+        card.get_by_role("button", name="Block", exact=True).click()
+        expect(card).to_contain_text("Blocked")
+        took = time.monotonic() - begin
+        # Nothing tells the visitor; the messages wait in the page until it gives up.
+        for number in range(8):
+            widget.text.fill(f"and this, {number}")
+            widget.text.press("Enter")
+        widget.page.wait_for_timeout(3_000)
+        stored = self.sql(f"SELECT count(*) FROM chats WHERE session_id = '{session}' AND role = 'visitor'")
+        self.promise(f"a visitor is blocked within {took:.1f} s, and none of eight messages is stored then: {stored}",
+                     stored == "1")
+        expect(row).to_have_count(0)
+        self.promise(f"the conversation waits no longer: {self.state(session)}", self.state(session) == "closed")
+        widget.page.reload()
+        widget.page.wait_for_timeout(2_000)
+        stored = self.sql(f"SELECT count(*) FROM chats WHERE session_id = '{session}' AND role = 'visitor'")
+        self.promise("nor after a reload of the page", stored == "1")
+        self.pictures(widget.page, "queue-blocked")
+        for it in (widget, desk):
+            it.page.context.close()
+
+    def sounds(self, page) -> None:
+        context = self.context(1440, 900)
+        context.add_init_script(TONES)
+        desk = Console(self.page(context), self.options.base_url, None, None)
+        desk.login()
+        tones = lambda: desk.page.evaluate("tones")
+
+        def comes(words: str) -> Widget:
+            widget = self.visitor().open()
+            widget.say(words)
+            widget.committed()
+            expect(desk.page.locator(f".row[data-id='{self.session(widget.page)}']")).to_be_visible()
+            return widget
+
+        first = comes("Hello")
+        self.promise(f"a new conversation makes two tones: {tones()}", tones() == 2)
+        desk.page.wait_for_timeout(1_600)  # of the quiet time between two sounds
+        self.claimed(desk, first)
+        first.say("Are you there?")
+        expect(desk.theirs.last).to_have_text("Are you there?")
+        self.promise("a message of the open conversation makes none", tones() == 2)
+        desk.page.get_by_role("link", name="Analytics").first.click()
+        first.say("Hello?")
+        first.committed()
+        desk.page.wait_for_timeout(1_000)
+        self.promise(f"one of another conversation makes one: {tones()}", tones() == 3)
+        desk.page.wait_for_timeout(1_600)
+        desk.page.evaluate("""localStorage['chirrup:console:alerts'] = JSON.stringify({ sound: false })""")
+        desk.page.goto(f"{self.options.base_url}/console")
+        desk.page.reload()
+        expect(desk.rows.first).to_be_visible()
+        desk.page.keyboard.press("Shift")
+        second = comes("Hello again")
+        desk.page.wait_for_timeout(500)
+        self.promise("none with sounds off", tones() == 0)
+        for it in (first, second, desk):
+            it.page.context.close()
 
 
 if __name__ == "__main__":

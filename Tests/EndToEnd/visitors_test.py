@@ -24,7 +24,7 @@ VISIT = "/api/v1/widget/visit"
 class VisitorsRun(WidgetRun):
     def run(self) -> None:
         self.begin()
-        self.parts(("quiet", "followed", "seen", "started", "spoken", "conditioned"))
+        self.parts(("quiet", "followed", "joined", "seen", "started", "spoken", "conditioned"))
 
     def begin(self) -> None:
         first = self.page(self.context())
@@ -220,6 +220,28 @@ class VisitorsRun(WidgetRun):
         widget.page.wait_for_timeout(5_000)
         self.promise("a browser that objects sends no page", not any(it.endswith("/widget/page") for it in requests))
         widget.page.context.close()
+
+    def joined(self) -> None:
+        """Where a site watches its visitors, the trail of a conversation begins with the visit before it."""
+        self.watch_visitors(True)
+        widget, _ = self.host()
+        seen = "SELECT count(*) FROM watched_visitors WHERE visit::text LIKE '%Brake hose%'"
+        widget.page.evaluate(GO, ["/brakes/hose", "Brake hose"])
+        limit = time.monotonic() + 30
+        while self.sql(seen) != "1" and time.monotonic() < limit:
+            time.sleep(0.2)
+        widget.open()
+        widget.say("Does it fit?")
+        widget.committed()
+        desk = self.thread(self.session(widget.page))
+        pages = desk.page.get_by_role("complementary", name="Visitor").locator(
+            "section", has_text="Pages, the newest first").locator("dd")
+        widget.page.evaluate(GO, ["/cart", "Cart"])
+        expect(pages).to_have_text(["Cart", "Brake hose", "A shop"])
+        self.promise("the trail of a conversation begins with the visit before it")
+        widget.page.context.close()
+        desk.page.context.close()
+        self.watch_visitors(False)
 
     # MARK: the operator speaks first
 

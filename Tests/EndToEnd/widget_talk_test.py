@@ -1,11 +1,15 @@
 """The widget's conversation within the pages of its hosts: teaser, hint at new messages, drafts, a signed visitor's devices,
-identities that are refused, cards, handover.
+identities that are refused, cards, handover, sounds, a device that sleeps.
 
 Started by widget_talk.sh.
 """
 
+import glob
+import os
 import re
+import signal
 import sys
+import time
 import uuid
 
 from playwright.sync_api import expect
@@ -41,10 +45,36 @@ TEASED = """() => {
 }""" % ROOT
 
 
+#: Counts the tones that a page plays.
+TONES = """window.tones = 0; const { start } = OscillatorNode.prototype;
+OscillatorNode.prototype.start = function (...at) { window.tones += 1; return start.apply(this, at); };"""
+#: Longer than the gateway waits for a client that sends nothing, not even the answer to its ping, in seconds.
+SLEEP = 45
+
+
+def descendants(parent: int) -> list[tuple[int, str]]:
+    """All processes below this one, each with its name."""
+    children: dict[int, list[tuple[int, str]]] = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                pid, name, _, ppid = re.match(r"(\d+) \((.*)\) (\S) (\d+)", file.read()).groups()
+        except OSError:
+            continue
+        children.setdefault(int(ppid), []).append((int(pid), name))
+    found = []
+    waiting = [parent]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += [pid for pid, _ in below]
+    return found
+
+
 class TalkRun(HostRun):
     def parts(self) -> tuple:
         return (self.teased, self.scrolled, self.draft, self.devices, self.refused, self.bubbles, self.handover,
-                self.full)
+                self.full, self.sounds, self.asleep)
 
     def teased(self) -> None:
         long = "The brake hose of your bicycle has arrived, and we can fit it on Thursday afternoon if that suits you. "
@@ -289,6 +319,49 @@ class TalkRun(HostRun):
             page.context.set_offline(False)
             page.close()
         self.watch.expected = re.compile(r"$^")
+
+    def sounds(self) -> None:
+        widget = self.host(script=TONES).open()
+        page = widget.page
+        session = self.teller(widget)
+        teaser = page.locator("chirrup-chat .teaser")
+        self.tell(session, body="seen at once")
+        expect(widget.theirs.last).to_have_text("seen at once")
+        self.promise("a message that is seen makes no sound", page.evaluate("tones") == 0)
+        page.evaluate("chirrup.close()")
+        self.tell(session, body="not seen")
+        expect(teaser).to_contain_text("not seen")
+        expect(page).to_have_title(re.compile(r"^\(1\) "))
+        self.promise("one that is not seen makes one, and the page's title counts it", page.evaluate("tones") == 1)
+        widget.open()
+        expect(page).to_have_title("A shop")
+        widget.panel.get_by_role("button", name=EN["mute"]).click()
+        page.evaluate("chirrup.close()")
+        self.tell(session, body="muted")
+        expect(teaser).to_contain_text("muted")
+        self.promise("the visitor can mute it", page.evaluate("tones") == 1)
+        page.close()
+
+    def asleep(self) -> None:
+        widget = self.host().open()
+        page = widget.page
+        session = self.teller(widget)
+        sockets = len(widget.sockets)
+        browser = [pid for pid, name in descendants(os.getpid()) if name.startswith("chrom")]
+        for pid in browser:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(SLEEP)
+        for number in range(3):
+            self.tell(session, body=f"while it slept, {number}")
+        for pid in browser:
+            os.kill(pid, signal.SIGCONT)
+        expect(widget.theirs).to_have_text([f"while it slept, {number}" for number in range(3)])
+        widget.say("Good morning")
+        widget.committed()
+        stored = self.sql(f"SELECT string_agg(content, ', ' ORDER BY seq) FROM chats WHERE session_id = '{session}'")
+        self.promise(f"a device that slept for {SLEEP} s shows what came, once and in order, and goes on: "
+                     f"{stored}", len(widget.sockets) > sockets and stored.endswith("slept, 2, Good morning"))
+        page.close()
 
 
 if __name__ == "__main__":

@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-ec4e20729e.js"
+#embed "console-files-e32985e2b4.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-ec4e20729e.js.gz"
+#embed "console-files-e32985e2b4.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-ec4e20729e.js.br"
+#embed "console-files-e32985e2b4.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-315cb2ae4f.js"
+#embed "console-replies-ffe0f07e3c.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-315cb2ae4f.js.gz"
+#embed "console-replies-ffe0f07e3c.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-315cb2ae4f.js.br"
+#embed "console-replies-ffe0f07e3c.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-507d3173f1.js"
+#embed "console-pages-4575efac79.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-507d3173f1.js.gz"
+#embed "console-pages-4575efac79.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-507d3173f1.js.br"
+#embed "console-pages-4575efac79.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-cdbce50bcd.js"
+#embed "console-8af31d6e71.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-cdbce50bcd.js.gz"
+#embed "console-8af31d6e71.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-cdbce50bcd.js.br"
+#embed "console-8af31d6e71.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-ec4e20729e.js",
+    {"/assets/console-files-e32985e2b4.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-315cb2ae4f.js",
+    {"/assets/console-replies-ffe0f07e3c.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-507d3173f1.js",
+    {"/assets/console-pages-4575efac79.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-cdbce50bcd.js",
+    {"/assets/console-8af31d6e71.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},

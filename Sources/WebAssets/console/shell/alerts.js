@@ -31,7 +31,8 @@ export class Alerts {
     /** @type {Partial<Choices>?} */
     const stored = store.get(KEY);
     this.#chosen = { sound: true, desktop: false, letters: true, ...stored };
-    // browsers allow sound only after the operator has used the page
+    // browsers allow sound only after the operator has used the page, as by the login
+    if (navigator.userActivation?.hasBeenActive) this.#unlock();
     addEventListener('pointerdown', () => this.#unlock(), { once: true });
     addEventListener('keydown', () => this.#unlock(), { once: true });
   }
