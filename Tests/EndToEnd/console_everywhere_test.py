@@ -19,6 +19,8 @@ BYTES_PER_SECOND = 1_600_000 / 8
 #: From the navigation to the first row, of a browser that knows neither the files nor the gateway, in times that a bare
 #: transfer of the same answers over the same line takes.
 FIRST_LIST = 2
+#: The same in milliseconds, on a machine that has nothing else to do.
+FIRST_LIST_MS = 1_200
 #: Until a silent connection is reported: two seconds, in ticks of a timer of the page itself, so that a busy machine
 #: does not decide.
 TICK = 100  # ms
@@ -143,7 +145,7 @@ class Everywhere(WidgetRun):
     def first_list(self) -> None:
         desk = self.desk()
         best = None
-        for _ in range(3):  # the emulation is exact, but the machine may be busy
+        for _ in range(6):  # the emulation is exact, but the machine may be busy
             page = self.page(desk.page.context)
             traffic = Traffic(page)
             traffic.slow()
@@ -154,17 +156,24 @@ class Everywhere(WidgetRun):
             expect(page.locator(".row").first).to_be_visible()
             took = page.evaluate("window.firstRow")
             page.wait_for_timeout(1_000)  # what else the page loads
-            paths = [path for path, _ in traffic.rows() if not path.startswith("/api/") or path.startswith(LIST)]
+            rows = [row for row in traffic.rows() if not row[0].startswith("/api/") or row[0].startswith(LIST)]
+            paths = [path for path, _ in rows]
             bare = page.evaluate("""async (paths) => {
               const began = performance.now();
               await Promise.all(paths.map(async (path) => (await fetch(path, { cache: 'no-store' })).arrayBuffer()));
               return performance.now() - began;
             }""", paths)
-            best = min(best or (took / bare, took), (took / bare, took))
-            print(f"      {took:.0f} ms, a bare transfer of the {len(paths)} answers {bare:.0f} ms")
+            # What the transfer takes by the emulation alone; the rest of it is what else the machine has to do.
+            alone = ROUND_TRIP + 1_000 * sum(count for _, count in rows) / BYTES_PER_SECOND
+            here = (took / bare, took, took * min(1, alone / bare))
+            best = min(best or here, here)
+            print(f"      {took:.0f} ms, a bare transfer of the {len(paths)} answers {bare:.0f} ms, {alone:.0f} expected")
             page.close()
+            if best[0] < FIRST_LIST and best[2] < FIRST_LIST_MS:
+                break
         self.promise(f"the first list of a cold start at {ROUND_TRIP} ms and 1.6 Mbit/s takes {best[0]:.2f} times as long"
                      f" as the transfer ({best[1]:.0f} ms)", best[0] < FIRST_LIST)
+        self.promise(f"on a machine that has nothing else to do: {best[2]:.0f} ms", best[2] < FIRST_LIST_MS)
         desk.page.context.close()
 
     def upgraded(self) -> None:
