@@ -63,8 +63,11 @@ class Watch:
         return page
 
     def heard(self, page: Page, message) -> None:
-        if message.type in ("error", "warning") and not self.expected.search(message.text):
-            self.complaints.append(f"{page.url}: {message.type}: {message.text}")
+        # Only a test itself takes the network away.
+        is_offline = "net::ERR_INTERNET_DISCONNECTED" in message.text
+        if message.type in ("error", "warning") and not is_offline and not self.expected.search(message.text):
+            where = message.location.get("url", "")
+            self.complaints.append(f"{page.url}: {message.type}: {message.text} {where}")
 
 
 class Widget:

@@ -172,9 +172,9 @@ class DeletionRun(WidgetRun):
             headers={"authorization": f"Bearer {self.options.operator_token}"})
         page.goto(f"{self.options.base_url}/console#/settings/menus")
         page.get_by_text("Start", exact=True).first.click()
-        expect(page.get_by_text("Not synchronised: there is no LINE channel yet.")).to_be_visible()
+        expect(page.get_by_text("LINE does not show this menu.", exact=True)).to_be_visible()
         self.shots(page, "menu")
-        self.promise("a menu says that it is not synchronised")
+        self.promise("a menu says that LINE does not show it")
 
 
 if __name__ == "__main__":

@@ -149,6 +149,20 @@ class ImportRun(WidgetRun):
                      page.get_by_text("Identity verified").count() == 0)
         self.accessible(page, "an imported conversation")
         self.pictures(page, "imported")
+        # Conversations of channels that the gateway does not have.
+        for channel, line in (("email", None), ("whatsapp", "Nothing is sent to whatsapp.")):
+            session = self.sql(
+                "UPDATE chat_sessions SET channel = '" + channel + "' WHERE id = (SELECT id FROM chat_sessions"
+                " WHERE context ? 'chatwoot' AND message_count > 0 AND channel <> 'whatsapp' ORDER BY id DESC LIMIT 1)"
+                " RETURNING id")
+            page.goto(f"{self.options.base_url}/console#{uuid.UUID(session)}")
+            expect(page.locator(".log .say").first).to_be_visible()
+            where = page.locator(".channel-line")
+            if line:
+                expect(where).to_contain_text(line)
+            page.wait_for_timeout(500)
+            self.promise(f"one that came by {channel}: {line or 'no line of a channel'}",
+                         bool(line) == where.is_visible())
 
 
 if __name__ == "__main__":

@@ -3,6 +3,12 @@
 /** @type {Record<string, string>} */
 const NAMES = { line: 'LINE' };
 
+/**
+ * Whether the gateway sends to this channel. Imported conversations may have come on any.
+ * @param {string} channel
+ */
+export const isServed = (channel) => channel in NAMES;
+
 /** @param {string} channel */
 export const nameOfChannel = (channel) => NAMES[channel] ?? channel;
 

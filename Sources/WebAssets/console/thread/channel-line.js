@@ -3,7 +3,7 @@
 
 import { el } from '../../shared/dom.js';
 import { api } from '../shell/api.js';
-import { nameOfChannel } from '../shell/channels.js';
+import { isServed, nameOfChannel } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 
 const PAUSE = 3000; // ms between two requests while the conversation is open
@@ -49,7 +49,12 @@ export class ChannelLine {
     this.#reasons = new Map();
     this.root.hidden = true;
     clearTimeout(this.#timer);
-    if (wanted) void this.#look(wanted);
+    // What came by e-mail to another system is answered by e-mail: MailLine says where to.
+    if (!wanted || !channel || channel === 'email') return;
+    if (isServed(channel)) return void this.#look(wanted);
+    this.root.textContent = t('Nothing is sent to {}. The visitor sees replies in the chat.', channel);
+    this.root.classList.remove('trouble');
+    this.root.hidden = false;
   }
 
   /**

@@ -291,6 +291,7 @@ export default {
   'Note draft saved': 'حُفظت مسودة الملاحظة',
   'Note for your team only': 'ملاحظة لفريقك فقط',
   'note, visible to your team only': 'ملاحظة يراها فريقك فقط',
+  'Nothing is sent to {}. The visitor sees replies in the chat.': 'لا يُرسل شيء إلى {}. يرى الزائر الردود في المحادثة.',
   'now': 'الآن',
   'Objects': 'أشياء',
   'offline': 'غير متصل',

@@ -290,6 +290,7 @@ export default {
   'Note draft saved': 'Entwurf der Notiz gespeichert',
   'Note for your team only': 'Notiz nur für Ihr Team',
   'note, visible to your team only': 'Notiz, nur für Ihr Team sichtbar',
+  'Nothing is sent to {}. The visitor sees replies in the chat.': 'An {} wird nichts gesendet. Der Besucher sieht Antworten im Chat.',
   'now': 'jetzt',
   'Objects': 'Gegenstände',
   'offline': 'offline',

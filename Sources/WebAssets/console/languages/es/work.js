@@ -290,6 +290,7 @@ export default {
   'Note draft saved': 'Borrador de nota guardado',
   'Note for your team only': 'Nota solo para su equipo',
   'note, visible to your team only': 'nota, solo la ve su equipo',
+  'Nothing is sent to {}. The visitor sees replies in the chat.': 'No se envía nada a {}. El visitante ve las respuestas en el chat.',
   'now': 'ahora',
   'Objects': 'Objetos',
   'offline': 'sin conexión',

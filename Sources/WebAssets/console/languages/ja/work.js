@@ -290,6 +290,7 @@ export default {
   'Note draft saved': 'メモの下書きを保存しました',
   'Note for your team only': 'チームだけが見るメモ',
   'note, visible to your team only': 'メモ（チームのみ）',
+  'Nothing is sent to {}. The visitor sees replies in the chat.': '{}には何も送られません。訪問者はチャットで返信を見ます。',
   'now': '今',
   'Objects': '物',
   'offline': 'オフライン',

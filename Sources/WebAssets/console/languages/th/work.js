@@ -290,6 +290,7 @@ export default {
   'Note draft saved': 'บันทึกร่างบันทึกแล้ว',
   'Note for your team only': 'บันทึกสำหรับทีมของคุณเท่านั้น',
   'note, visible to your team only': 'บันทึก เห็นเฉพาะทีมของคุณ',
+  'Nothing is sent to {}. The visitor sees replies in the chat.': 'ไม่มีการส่งอะไรไปที่ {} ผู้เยี่ยมชมเห็นคำตอบในแชต',
   'now': 'ตอนนี้',
   'Objects': 'สิ่งของ',
   'offline': 'ออฟไลน์',
