@@ -62,12 +62,12 @@ def paths(desk: Desk):
     tag = desk.json(f"{REPORTS}/tags?days=90")["tags"][0]["name"]
     yield "list, closed, of a team", f"{LISTS}?status=closed&team={team}&limit=100"
     yield "list, closed, with a tag", f"{LISTS}?status=closed&tag={quote(tag)}&limit=100"
-    yield "list, closed, in a language", f"{LISTS}?status=closed&language=ja&limit=100"
+    yield "list, open, in a language", f"{LISTS}?status=open&language=ja&limit=100"
     yield "list, deleted", f"{CHAT}/deleted-conversations?limit=100"
     for words in ("brake", "thursday", "no such word", "サイズ"):
         yield f"search of lists, “{words}”", f"{LISTS}?status=all&q={quote(words)}&limit=50"
         yield f"search of messages, “{words}”", f"{CHAT}/messages/search?q={quote(words)}&limit=50"
-    yield "search of visitors", f"/api/v1/admin/visitors?q={quote('an')}&limit=50"
+    yield "search of visitors", f"/api/v1/admin/visitors?q={quote('an')}&limit=20"
     yield "conversation", f"{LISTS}/{one['id']}"
     yield "its messages", f"{LISTS}/{one['id']}/messages?limit=100"
     for days in (7, 30, 90, 366):

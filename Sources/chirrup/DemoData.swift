@@ -1,4 +1,4 @@
-/// The templates of `chirrup demo-data`: names and dialogues in ten languages. They go into
+/// The templates of `chirrup demo-data`: names and dialogues in nine languages. They go into
 /// temporary tables, from which the server generates the conversations: 100,000 take seconds, not
 /// minutes.
 enum DemoData {

@@ -8,7 +8,7 @@ import Primitives
 struct DemoDataCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo-data",
-    abstract: "Fill a workspace with generated conversations in ten languages.",
+    abstract: "Fill a workspace with generated conversations in nine languages.",
     discussion: """
       The conversations date from the past 90 days, with the busy hours and weekdays of a shop. \
       The latest are open, and a tenth of the open ones wait in the queue. Generated operators \

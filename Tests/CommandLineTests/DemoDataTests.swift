@@ -88,4 +88,49 @@ import Testing
     let counts = (0..<5).map { targets.int(0, $0) ?? -1 }
     #expect(counts[0] == 3 && counts[1...3].allSatisfy { $0 > 0 } && counts[4] == 0, "\(counts)")
   }
+
+  /// Charts of it show what they can: busy and quiet hours and weekdays, operators who differ, good
+  /// and bad ratings, many languages.
+  @Test("demo-data has the hours, weekdays, operators, ratings and languages of a shop")
+  func shop() throws {
+    let url = try EmptyDatabase().url
+    #expect(try run(["migrate", "up"], on: url) == 0)
+    #expect(try run(["workspace", "create", "shop"], on: url) == 0)
+    let fill = ["demo-data", "--workspace", "shop", "--conversations", "4000"]
+    #expect(try run(fill, on: url) == 0)
+    let connection = try BlockingConnection(url)
+
+    /// How many times as much the most of the groups has as the least.
+    func spread(_ sql: SQL) throws -> Double {
+      let rows = try connection.run(
+        Query(
+          """
+          SELECT count(*), coalesce(round(100.0 * max(n) / min(n)), 0)::bigint
+          FROM (\(sql)) AS groups (n)
+          """))
+      #expect((rows.int(0, 0) ?? 0) > 1)
+      return Double(rows.int(0, 1) ?? 0) / 100
+    }
+    let days = try spread(
+      "SELECT count(*) FROM chat_sessions GROUP BY extract(isodow FROM created_at)")
+    #expect(days > 1.5, "the busiest weekday has \(days) times the conversations of the quietest")
+    let hours = try spread(
+      "SELECT count(*) FROM chat_sessions GROUP BY extract(hour FROM created_at)")
+    #expect(hours > 4, "the busiest hour has \(hours) times the conversations of the quietest")
+    let pace = try spread(
+      """
+      SELECT percentile_cont(0.5) WITHIN GROUP (
+        ORDER BY extract(epoch FROM first_response_at - claimed_at))
+      FROM chat_sessions WHERE first_response_at > claimed_at GROUP BY operator_name
+      HAVING count(*) > 50
+      """)
+    #expect(pace > 1.3, "the slowest operator takes \(pace) times as long as the fastest")
+    let moods = try spread("SELECT count(*) FROM csat_responses GROUP BY rating")
+    #expect(moods > 2, "the most frequent rating is \(moods) times as frequent as the rarest")
+    let languages: StaticString = """
+      SELECT count(DISTINCT split_part(context ->> 'locale', '-', 1)) FROM chat_sessions
+      """
+    #expect(try connection.number(languages) == 9)
+    #expect(try connection.number("SELECT count(DISTINCT rating) FROM csat_responses") == 5)
+  }
 }
