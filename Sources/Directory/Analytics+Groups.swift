@@ -26,7 +26,7 @@ extension Analytics {
       case .tags: tagsSQL
       }
     return Statement(
-      Query(sql, [.uuid(workspace), .text(from), .text(to), .int(Int64(limit))])
+      Query(sql, [.uuid(workspace), .date(from), .date(to), .int(Int64(limit))])
     ) { rows in
       (0..<rows.count).map { row in
         Group(
@@ -57,7 +57,7 @@ extension Analytics {
     name: "n.key")
 
   /// The first day of the period before.
-  static let firstDay: SQL = "($2::text::date - ($3::text::date - $2::text::date) - 1)"
+  static let firstDay: SQL = "($2::date - ($3::date - $2::date) - 1)"
 
   private static func sql(amounts: SQL, open: SQL, name: SQL) -> SQL {
     """
@@ -100,17 +100,17 @@ extension Analytics {
     by key: SQL, of operators: SQL, from first: SQL = firstDay
   ) -> SQL {
     """
-    SELECT day < $2::text::date AS is_before, \(key) AS key, metric, bucket,
+    SELECT day < $2::date AS is_before, \(key) AS key, metric, bucket,
         sum(sessions) AS amount
       FROM chat_analytics_buckets
-      WHERE workspace_id = $1::uuid AND day BETWEEN \(first) AND $3::text::date
+      WHERE workspace_id = $1::uuid AND day BETWEEN \(first) AND $3::date
         AND operator_id \(operators) AND metric <> 'hour'
       GROUP BY 1, 2, 3, 4
       UNION ALL
-      SELECT day < $2::text::date, \(key), m.metric, 0, sum(m.amount)
+      SELECT day < $2::date, \(key), m.metric, 0, sum(m.amount)
       FROM chat_analytics, LATERAL (VALUES ('sessions', sessions), ('messages', messages))
         AS m (metric, amount)
-      WHERE workspace_id = $1::uuid AND day BETWEEN \(first) AND $3::text::date
+      WHERE workspace_id = $1::uuid AND day BETWEEN \(first) AND $3::date
         AND operator_id \(operators)
       GROUP BY 1, 2, 3
     """
@@ -121,11 +121,11 @@ extension Analytics {
     of kind: SQL, by key: SQL, name: SQL = "", from first: SQL = firstDay
   ) -> SQL {
     """
-    SELECT day < $2::text::date AS is_before, \(key) AS key, metric, bucket,
+    SELECT day < $2::date AS is_before, \(key) AS key, metric, bucket,
         sum(amount) AS amount
       FROM chat_analytics_groups
       WHERE workspace_id = $1::uuid AND kind = \(kind) \(name)
-        AND day BETWEEN \(first) AND $3::text::date
+        AND day BETWEEN \(first) AND $3::date
       GROUP BY 1, 2, 3, 4
     """
   }
@@ -136,12 +136,12 @@ extension Analytics {
     by key: SQL, from first: SQL, with more: SQL = "", where condition: SQL = ""
   ) -> SQL {
     """
-    SELECT f.day < $2::text::date AS is_before, \(key) AS key,
+    SELECT f.day < $2::date AS is_before, \(key) AS key,
         sum(s.message_count - f.messages) AS amount
       FROM chat_analytics_sessions f\(more), LATERAL (
         SELECT c.message_count FROM chat_sessions c
         WHERE c.workspace_id = $1::uuid AND c.id = f.session_id OFFSET 0) AS s
-      WHERE f.workspace_id = $1::uuid AND f.day BETWEEN \(first) AND $3::text::date
+      WHERE f.workspace_id = $1::uuid AND f.day BETWEEN \(first) AND $3::date
         AND f.resolution_ms IS NULL \(condition)
       GROUP BY 1, 2
     """

@@ -70,7 +70,7 @@ extension Analytics {
   private static func query(
     _ sql: SQL, _ scope: Scope, _ workspace: Identifier, _ from: String, _ to: String
   ) -> Query {
-    Query(sql, [.uuid(workspace), .text(from), .text(to), scope.key])
+    Query(sql, [.uuid(workspace), .date(from), .date(to), scope.key])
   }
 }
 
@@ -90,7 +90,7 @@ private struct ScopeSQL {
       hours: """
         SELECT extract(isodow FROM day)::integer, bucket, sum(sessions)::bigint
         FROM chat_analytics_buckets
-        WHERE workspace_id = $1::uuid AND day BETWEEN $2::text::date AND $3::text::date
+        WHERE workspace_id = $1::uuid AND day BETWEEN $2::date AND $3::date
           AND operator_id = $4::text::uuid AND metric = 'hour'
         GROUP BY 1, 2
         """)
@@ -104,7 +104,7 @@ private struct ScopeSQL {
       hours: """
         SELECT extract(isodow FROM f.day)::integer, f.hour, count(*)
         FROM chat_analytics_sessions f
-        WHERE f.workspace_id = $1::uuid AND f.day BETWEEN $2::text::date AND $3::text::date
+        WHERE f.workspace_id = $1::uuid AND f.day BETWEEN $2::date AND $3::date
           \(condition)
         GROUP BY 1, 2
         """)
@@ -128,10 +128,10 @@ private struct ScopeSQL {
       """
     days = """
       \(Analytics.figures(
-        amounts: amounts("day", "$2::text::date"),
-        open: Analytics.openMessages(by: "f.day", from: "$2::text::date", where: condition)))
+        amounts: amounts("day", "$2::date"),
+        open: Analytics.openMessages(by: "f.day", from: "$2::date", where: condition)))
       SELECT d.day::date::text, \(Analytics.columns(of: "n"))
-      FROM generate_series($2::text::date, $3::text::date, interval '1 day') AS d (day)
+      FROM generate_series($2::date, $3::date, interval '1 day') AS d (day)
       LEFT JOIN figures n ON n.key = d.day::date
       ORDER BY d.day
       """

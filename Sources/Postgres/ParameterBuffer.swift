@@ -13,6 +13,7 @@ package struct ParameterBuffer {
     case boolArray = 1000
     case textArray = 1009
     case int8Array = 1016
+    case date = 1082
     case timestamptz = 1184
     case uuid = 2950
     case uuidArray = 2951
@@ -64,6 +65,11 @@ package struct ParameterBuffer {
     case .time(let value):
       append(.timestamptz) {
         $0.append(bigEndian: UInt64(bitPattern: value.microseconds - microsecondsTo2000))
+      }
+    case .date(let day):
+      append(.date) { bytes in
+        let days = Int32(truncatingIfNeeded: day - Parameter.daysTo2000)
+        bytes.append(bigEndian: UInt32(bitPattern: days))
       }
     case .uuids(let values):
       append(.uuidArray) { bytes in

@@ -101,6 +101,8 @@ public enum Parameter: Sendable, Equatable {
   /// JSON text, sent as `jsonb`.
   case json([UInt8])
   case time(WallTime)
+  /// Days since 1 January 1970.
+  case date(Int64)
   case uuids([Identifier])
   case ints([Int64])
 
@@ -115,6 +117,15 @@ public enum Parameter: Sendable, Equatable {
   public static func time(_ value: WallTime?) -> Parameter {
     value.map { Parameter.time($0) } ?? .null
   }
+
+  /// A date as PostgreSQL writes it, such as 2026-11-27. A text that is cast to `date` in the
+  /// statement would be read for every row.
+  public static func date(_ text: String) -> Parameter {
+    daysSince1970(text).map { Parameter.date($0) } ?? .null
+  }
+
+  /// PostgreSQL counts days from 1 January 2000.
+  static let daysTo2000: Int64 = 10_957
 }
 
 /// The reason why a query has no rows.

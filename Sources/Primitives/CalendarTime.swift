@@ -98,3 +98,20 @@ private func civilDate(daysSince1970 days: Int64) -> (year: Int64, month: Int64,
     yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1
   )
 }
+
+/// The days from 1 January 1970 to a date of the form 2026-11-27 in the Gregorian calendar. Nil:
+/// it is none.
+public func daysSince1970(_ date: String) -> Int64? {
+  let parts = date.split(separator: "-", omittingEmptySubsequences: false)
+  guard parts.count == 3, parts.map(\.utf8.count) == [4, 2, 2],
+    let year = Int64(parts[0]), let month = Int64(parts[1]), let day = Int64(parts[2])
+  else { return nil }
+  // Years begin in March, so that the leap day is the last of one.
+  let shifted = (month + 9) % 12
+  let from = month <= 2 ? year - 1 : year
+  let days =
+    365 * from + from / 4 - from / 100 + from / 400 + (153 * shifted + 2) / 5 + day - 1 - 719_468
+  // A date that does not exist, such as 2026-02-30, is another one here.
+  let civil = civilDate(daysSince1970: days)
+  return civil == (year, month, day) ? days : nil
+}

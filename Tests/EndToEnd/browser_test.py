@@ -66,8 +66,7 @@ class Watch:
         # Only a test itself takes the network away.
         is_offline = "net::ERR_INTERNET_DISCONNECTED" in message.text
         if message.type in ("error", "warning") and not is_offline and not self.expected.search(message.text):
-            where = message.location.get("url", "")
-            self.complaints.append(f"{page.url}: {message.type}: {message.text} {where}")
+            self.complaints.append(f"{page.url}: {message.type}: {message.text} {message.location.get('url', '')}")
 
 
 class Widget:

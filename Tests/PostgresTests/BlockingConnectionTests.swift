@@ -12,11 +12,15 @@ import Testing
     let time = WallTime(microseconds: 1_795_269_787_042_123)
     let rows = try connection.run(
       Query(
-        "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text, cardinality($10), $11, $12, $13::text",
+        """
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text, cardinality($10), $11, $12, $13::text,
+          concat_ws(' ', $14::date, $15::date, $16::date)
+        """,
         [
           .bool(true), .int(-5), .uuid(id), .text("สวัสดี"), .utf8([]), .bytes([0, 255]),
           .json(Array("{\"a\": 1}".utf8)), .time(time), .null, .uuids([id, id]),
           .text("'; DROP TABLE chats; --"), .uuids([]), .ints([-1, 1 << 40]),
+          .date("1969-12-31"), .date("2024-02-29"), .date("2023-02-29"),
         ]))
     #expect(rows.count == 1)
     #expect(rows.bool(0, 0) == true)
@@ -31,6 +35,7 @@ import Testing
     #expect(rows.int(0, 9) == 2)
     #expect(rows.text(0, 10) == "'; DROP TABLE chats; --")
     #expect(rows.text(0, 12) == "{-1,1099511627776}")
+    #expect(rows.text(0, 13) == "1969-12-31 2024-02-29", "the third date does not exist")
   }
 
   @Test(arguments: [

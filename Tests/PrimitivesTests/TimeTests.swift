@@ -29,11 +29,22 @@ import Testing
           let time = WallTime(microseconds: (day + Int64(date - 1)) * 86_400_000_000)
           let expected = "\(year)-\(month < 10 ? "0" : "")\(month)-\(date < 10 ? "0" : "")\(date)"
           #expect(time.description.prefix(10) == expected)
+          #expect(daysSince1970(expected) == day + Int64(date - 1))
         }
         day += Int64(length)
       }
     }
   }
+}
+
+@Suite struct DateTextTests {
+  @Test(
+    "a text that is no date of the calendar is none",
+    arguments: [
+      "", "2026", "2026-11", "2026-11-27T", "2026-13-01", "2026-00-10", "2026-04-31", "2100-02-29",
+      "26-11-27", "2026-1-27", "2026-11-2x", "-026-11-27", "２026-11-27",
+    ])
+  func none(text: String) { #expect(daysSince1970(text) == nil) }
 }
 
 @Suite struct InstantTests {

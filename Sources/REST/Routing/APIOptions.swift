@@ -96,7 +96,7 @@ public struct APIOptions: Sendable {
     public var widgetConfigs = Rate(burst: 240, perMinute: 240)
     /// Beacons of pages: many visitors may share an address.
     public var beacons = Rate(burst: 600, perMinute: 600)
-    /// Eight times the heartbeats of `WatchTable.beaconsPerSecond`, for navigations.
+    /// Eleven times the heartbeats of `WatchTable.beaconsPerSecond`, for navigations.
     public var beaconsOfWorkspace = Rate(burst: 30_000, perMinute: 30_000)
     /// Proactive messages that browsers of one workspace show.
     public var showings = Rate(burst: 6_000, perMinute: 6_000)
