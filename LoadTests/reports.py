@@ -27,7 +27,8 @@ class Desk:
     def ask(self, path: str, coded=True) -> tuple[float, bytes]:
         """The milliseconds until the whole answer is here, and the answer."""
         begin = time.monotonic()
-        self.connection.request("GET", path, headers=self.head if coded else {"Authorization": self.head["Authorization"]})
+        head = {name: value for name, value in self.head.items() if coded or name != "Accept-Encoding"}
+        self.connection.request("GET", path, headers=head)
         answer = self.connection.getresponse()
         body = answer.read()
         took = (time.monotonic() - begin) * 1_000

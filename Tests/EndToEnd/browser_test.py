@@ -55,10 +55,7 @@ class Watch:
         page.on(
             "pageerror", lambda error: self.complaints.append(f"{page.url}: {error.stack or error}")
         )
-        page.on(
-            "dialog",
-            lambda dialog: self.complaints.append(f"{page.url}: a dialog: {dialog.message}"),
-        )
+        page.on("dialog", lambda dialog: self.complaints.append(f"{page.url}: a dialog: {dialog.message}"))
         page.on("console", lambda message: self.heard(page, message))
         return page
 
