@@ -301,6 +301,7 @@ class QueueRun(WidgetRun):
             it.page.context.close()
 
     def sounds(self, page) -> None:
+        self.queue(page, capacity=5)
         context = self.context(1440, 900)
         context.add_init_script(TONES)
         desk = Console(self.page(context), self.options.base_url, None, None)
