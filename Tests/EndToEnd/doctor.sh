@@ -336,6 +336,11 @@ if [ "$(id -u)" = 0 ]; then
   unset CHIRRUP_ATTACHMENTS_FOLDER
 fi
 
+# The mail server; mail.sh tries one with TLS and a login.
+says "no mail server is set" SKIP mail 'mail.smtp_url'
+CHIRRUP_MAIL_SMTP_URL=smtp://127.0.0.1:1 CHIRRUP_MAIL_FROM=chat@shop.example CHIRRUP_MAIL_STARTTLS=off \
+  says "a mail server that does not listen" FAIL mail 'smtp://127.0.0.1:1: '
+
 # Upkeep.
 says "upkeep goes on" PASS upkeep 'have succeeded within 49 h|no task has run yet'
 sql "INSERT INTO upkeep_runs (task, since) VALUES ('retention', now() - interval '60 hours')
