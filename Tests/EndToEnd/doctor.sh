@@ -339,7 +339,7 @@ fi
 # The mail server; mail.sh tries one with TLS and a login.
 says "no mail server is set" SKIP mail 'mail.smtp_url'
 CHIRRUP_MAIL_SMTP_URL=smtp://127.0.0.1:1 CHIRRUP_MAIL_FROM=chat@shop.example CHIRRUP_MAIL_STARTTLS=off \
-  says "a mail server that does not listen" FAIL mail 'smtp://127.0.0.1:1: '
+  says "a mail server that does not listen" FAIL mail 'smtp://127.0.0.1:1: ' --public-url "$url"
 
 # Upkeep.
 says "upkeep goes on" PASS upkeep 'have succeeded within 49 h|no task has run yet'
