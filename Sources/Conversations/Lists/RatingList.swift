@@ -40,7 +40,7 @@ public enum RatingList {
   ) -> Query {
     Query(
       sql,
-      [.uuid(workspace), .text(from), .text(to)] + after + [
+      [.uuid(workspace), .date(from), .date(to)] + after + [
         .int(Int64(limit)), .int(Int64(scannedMax)), .uuid(filter.operatorID), .uuid(filter.team),
         .text(filter.tag), filter.stars.map { .int($0) } ?? .null, .bool(filter.hasComment),
       ])
@@ -54,7 +54,7 @@ public enum RatingList {
       SELECT f.session_id, f.rating, f.operator_id, f.team_id, f.tags, f.day, f.rated_at
       FROM chat_analytics_sessions f
       WHERE f.workspace_id = $1::uuid AND f.rating IS NOT NULL
-        AND f.day BETWEEN $2::text::date AND $3::text::date
+        AND f.day BETWEEN $2::date AND $3::date
         AND ($4::text IS NULL
           OR (f.day, f.rated_at, f.session_id) < ($4::text::date, $5::timestamptz, $6::uuid))
       ORDER BY f.day DESC, f.rated_at DESC, f.session_id DESC LIMIT $8::bigint
