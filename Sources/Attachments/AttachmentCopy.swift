@@ -140,6 +140,8 @@ public struct AttachmentCopy: Sendable {
       offset += Int64(piece.count)
       counts.copied += Int64(piece.count)
       meanwhile(counts)
+      // Sleeps a second at most, since a limit is 1 MiB a second at least. A command calls this, so
+      // no loop waits.
       guard let bytesPerSecond else { continue }
       let due = counts.copied * 1_000 / bytesPerSecond
       let early = due - SystemClock.now().milliseconds(since: start)

@@ -118,8 +118,8 @@ public enum Parameter: Sendable, Equatable {
     value.map { Parameter.time($0) } ?? .null
   }
 
-  /// A date as PostgreSQL writes it, such as 2026-11-27. A text that is cast to `date` in the
-  /// statement would be read for every row.
+  /// A date as PostgreSQL writes it, such as 2026-11-27. If a statement casts a text to `date`,
+  /// PostgreSQL parses the text once for each row.
   public static func date(_ text: String) -> Parameter {
     daysSince1970(text).map { Parameter.date($0) } ?? .null
   }

@@ -31,7 +31,7 @@ extension AttachmentRoutes {
       kind: .file, sender: uploader.id, senderName: Array(place.name.utf8),
       body: Array(body.utf8), payload: payload)
     if let problem = outcome.verdict.problem {
-      // What is unavailable may have been committed; a repetition tells.
+      // After `unavailable` the message may be committed: a repeated request shows whether it is.
       if outcome.verdict != .unavailable { try await release(bound.new, message, uploader) }
       throw problem
     }
