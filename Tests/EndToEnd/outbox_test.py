@@ -33,7 +33,7 @@ class Outboxes(Refusals):
             self.durable_first, self.reload, self.two_tabs, self.crashed_tab, self.killed_browser,
             self.killed_gateway, self.lost_ack, self.no_database, self.silent_database,
             self.full_disk, self.no_storage, self.deleted, self.cleared, self.upgraded,
-            self.clocks, self.too_fast, self.refused, self.closed_meanwhile, self.limits,
+            self.clocks, self.old, self.too_fast, self.refused, self.closed_meanwhile, self.limits,
             self.migration, self.new_token, self.paused, self.console,
         ]  # fmt: skip
         for part in parts:
@@ -129,11 +129,13 @@ class Outboxes(Refusals):
         one.page.evaluate("() => { window.WebSocket = class { close() {} }; }")
         place.switch.shut()
         place.switch.open(two.page)
-        one.say("tabs 7")
-        expect(two.own).to_have_count(8)
+        two.say("tabs 7")
+        two.committed()  # so it is connected, and nothing but the item of the other tab causes a round
+        one.say("tabs 8")
+        expect(two.own).to_have_count(9)
         two.committed()
         one.committed()
-        self.stored("a tab sends what another cannot", [*expected, "tabs 7"])
+        self.stored("a tab sends what another cannot", [*expected, "tabs 7", "tabs 8"])
         place.close()
 
     def crashed_tab(self) -> None:
@@ -350,6 +352,26 @@ class Outboxes(Refusals):
         place.switch.open(widget.page)
         widget.committed()
         self.stored("the order holds when the clock does not", [f"clock {n}" for n in range(4)])
+        place.close()
+
+    def old(self) -> None:
+        """A message of last week waits for its author."""
+        place = Place(self, "window.shift = 0; const now = Date.now; Date.now = () => now() + window.shift;")
+        widget = place.started("old 0")
+        place.switch.shut()
+        widget.say("old 1")
+        self.kept_again(widget, 1)
+        widget.page.evaluate("window.shift = 8 * 86400000")
+        place.switch.open(widget.page)
+        failed = widget.own.locator(".state.failed")
+        expect(failed).to_have_count(1)
+        widget.say("old 2")
+        widget.committed()
+        self.stored("a message of last week is not sent by itself", ["old 0", "old 2"])
+        failed.get_by_role("button", name=EN["retry"]).click()
+        expect(failed).to_have_count(0)
+        widget.committed()
+        self.stored("its author sends it, over the same connection", ["old 0", "old 2", "old 1"])
         place.close()
 
 

@@ -190,13 +190,13 @@ static const unsigned char brotli_20[] = {
 #embed "widget-live-b1280c7f6b.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "widget-app-777d64019e.js"
+#embed "widget-app-68bd6ecc56.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "widget-app-777d64019e.js.gz"
+#embed "widget-app-68bd6ecc56.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "widget-app-777d64019e.js.br"
+#embed "widget-app-68bd6ecc56.js.br"
 };
 static const unsigned char plain_22[] = {
 #embed "widget-watch-13e1ef116e.js"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-4e70af7a99.js"
+#embed "console-files-f21a78dc96.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-4e70af7a99.js.gz"
+#embed "console-files-f21a78dc96.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-4e70af7a99.js.br"
+#embed "console-files-f21a78dc96.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-da46c78249.js"
+#embed "console-replies-b4bd1975b8.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-da46c78249.js.gz"
+#embed "console-replies-b4bd1975b8.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-da46c78249.js.br"
+#embed "console-replies-b4bd1975b8.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-acd6a465d5.js"
+#embed "console-pages-82479bdcec.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-acd6a465d5.js.gz"
+#embed "console-pages-82479bdcec.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-acd6a465d5.js.br"
+#embed "console-pages-82479bdcec.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-3e005b459f.js"
+#embed "console-303b55cd14.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-3e005b459f.js.gz"
+#embed "console-303b55cd14.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-3e005b459f.js.br"
+#embed "console-303b55cd14.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -539,7 +539,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-live.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/widget-app-777d64019e.js",
+    {"/assets/widget-app-68bd6ecc56.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-4e70af7a99.js",
+    {"/assets/console-files-f21a78dc96.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-da46c78249.js",
+    {"/assets/console-replies-b4bd1975b8.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-acd6a465d5.js",
+    {"/assets/console-pages-82479bdcec.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-3e005b459f.js",
+    {"/assets/console-303b55cd14.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},

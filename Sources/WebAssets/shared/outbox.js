@@ -121,8 +121,7 @@ export class Outbox {
   retry({ id }, more) {
     this.#edit((item) => item.id === id, (last) => (
       { n: (last.n ?? 0) + 1, at: Date.now(), failed: undefined, ...more }
-    ));
-    this.run();
+    )).then(() => this.run());
   }
 
   /**
@@ -139,7 +138,7 @@ export class Outbox {
    * @param {(last: Item) => Partial<Item>} change gets the last item of all
    */
   #edit(which, change) {
-    this.#sync((items) => items.filter(which).map(
+    return this.#sync((items) => items.filter(which).map(
       (item) => Object.assign(item, change(items[items.length - 1]))
     ));
   }
@@ -249,8 +248,7 @@ export class Outbox {
   #receive({ item, ack }) {
     if (item) this.#drop(item.id);
     if (item && ack) this.#on.acked(item, ack);
-    this.#sync();
-    this.run();
+    this.#sync().then(() => this.run()); // the news may be an item that only this tab can send
   }
 
   /** @param {string} id */
