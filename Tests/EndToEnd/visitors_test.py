@@ -224,7 +224,9 @@ class VisitorsRun(WidgetRun):
     def joined(self) -> None:
         """Where a site watches its visitors, the trail of a conversation begins with the visit before it."""
         self.watch_visitors(True)
-        widget, _ = self.host()
+        widget, requests = self.host()
+        while not self.beacons(requests):  # before it, the page is not followed
+            widget.page.wait_for_timeout(100)
         seen = "SELECT count(*) FROM watched_visitors WHERE visit::text LIKE '%Brake hose%'"
         widget.page.evaluate(GO, ["/brakes/hose", "Brake hose"])
         limit = time.monotonic() + 30
