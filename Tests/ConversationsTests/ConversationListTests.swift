@@ -21,7 +21,7 @@ import Testing
   }
 
   private static let count = 24
-  private static let visitors = ["Ada", "Brok", "Ada", "Cleo"]
+  private static let visitors = ["Ada", "Brok", "Ada", "Cléo"]
 
   /// Two and two of the same moment. A third waits, is active, is closed (two of these are of
   /// nobody), and tags, visitors and texts come in other rhythms.
@@ -105,7 +105,7 @@ import Testing
     for tag in [nil, "vip", "late", "none"] {
       for visitor in [nil, rows[0].visitor] {
         for assignee in [nil, "me", "none"] {
-          for text in [nil, "oRDer", "ada", "50%"] {
+          for text in [nil, "oRDer", "ada", "CLÉ", "50%"] {
             var list = ConversationList(limit: 5)
             list.status = status
             list.tag = tag

@@ -73,9 +73,7 @@ extension ConversationList {
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
       AND \(isOfTeam("$7", isWithout: "$8"))
-      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR s.user_id IN (SELECT v.id FROM visitors v
-          WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
+      AND \(isFound)
     """
 
   /// See `ConversationList.tagged`.
@@ -91,9 +89,7 @@ extension ConversationList {
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
       AND \(isOfTeam("$7", isWithout: "$8"))
-      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR s.user_id IN (SELECT v.id FROM visitors v
-          WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
+      AND \(isFound)
     """
 
   private static let matchesCounted = OpenFilters.matches(
@@ -107,9 +103,7 @@ extension ConversationList {
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
       AND \(isOfTeam("$7", isWithout: "$8"))
-      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+      AND \(isFoundOfFew)
       AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
       AND \(matchesCounted)

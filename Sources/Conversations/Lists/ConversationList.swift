@@ -77,7 +77,6 @@ public struct ConversationList: Sendable {
     }
   }
 
-  /// The visitors whose name matches are looked up once, not for each of many rows.
   private static let newest: SQL = """
     SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
@@ -87,15 +86,12 @@ public struct ConversationList: Sendable {
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
       AND \(isOfTeam("$10", isWithout: "$11"))
-      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR s.user_id IN (SELECT v.id FROM visitors v
-          WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
+      AND \(isFound)
       AND ($6::timestamptz IS NULL
         OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
 
-  /// Open conversations are few: the visitor's name is looked up for each row.
   private static let open: SQL = """
     SELECT s.updated_at AS at, s.id
     FROM \(ConversationQueue.open(of: "$1::uuid")) AS s
@@ -104,9 +100,7 @@ public struct ConversationList: Sendable {
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
       AND \(isOfTeam("$10", isWithout: "$11"))
-      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+      AND \(isFoundOfFew)
       AND ($12::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $12::text))
       AND \(matchesOfOpen)
@@ -127,9 +121,7 @@ public struct ConversationList: Sendable {
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
       AND \(isOfTeam("$10", isWithout: "$11"))
-      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+      AND \(isFoundOfFew)
       AND ($12::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $12::text))
       AND \(matchesOfOpen)
@@ -148,9 +140,7 @@ public struct ConversationList: Sendable {
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
       AND \(isOfTeam("$10", isWithout: "$11"))
-      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR s.user_id IN (SELECT v.id FROM visitors v
-          WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
+      AND \(isFound)
       AND ($6::timestamptz IS NULL
         OR (coalesce(s.closed_at, s.created_at), s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
@@ -172,9 +162,7 @@ public struct ConversationList: Sendable {
         AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
         AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
         AND \(isOfTeam("$10", isWithout: "$11"))
-        AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-          OR s.user_id IN (SELECT v.id FROM visitors v
-            WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
+        AND \(isFound)
     )
     SELECT at, id FROM found
     WHERE $6::timestamptz IS NULL OR (at, id) < ($6::timestamptz, $7::uuid)
@@ -188,16 +176,4 @@ public struct ConversationList: Sendable {
           AND (NOT \(isWithout)::boolean OR s.team_id IS NULL)
     """
   }
-
-  var pattern: String? { search.map { likePattern($0) } }
-}
-
-/// The `ILIKE` pattern that finds a text literally.
-func likePattern(_ text: String) -> String {
-  var pattern = "%"
-  for character in text.unicodeScalars {
-    if character == "\\" || character == "%" || character == "_" { pattern += "\\" }
-    pattern.unicodeScalars.append(character)
-  }
-  return pattern + "%"
 }
