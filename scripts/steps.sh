@@ -163,11 +163,8 @@ sanitized_tests() {
     unit_tests --sanitize="$1" --scratch-path "$2" --skip-build "${@:3}"
 }
 
-# all_builds THREADS OPTION…: what --full runs, at once, so that two cores are busy to the end: 2,000 s of processor time
-# in 1,048 s. THREADS is the line that builds with the thread sanitizer, OPTIONs are those of the build with the address
-# sanitizer. Without the index, a tenth less, SwiftPM does not find the tests.
+# all_builds LINE…: what --full runs, at once, so that two cores are busy to the end: 2,000 s of processor time in 1,048
+# s. A LINE builds the tests with a sanitizer. Without the index, a tenth less, SwiftPM does not find the tests.
 all_builds() {
-  at_once "swift build --build-tests --sanitize=address --scratch-path .build-asan ${*:2}" "$1" \
-    "scripts/release && LoadTests/Costs/build.sh" \
-    "Tests/Conformance/autobahn.sh fetch || true"
+  at_once "$@" "scripts/release && LoadTests/Costs/build.sh" "Tests/Conformance/autobahn.sh fetch || true"
 }

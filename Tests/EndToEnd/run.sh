@@ -2,20 +2,22 @@
 # The end-to-end tests: private gateways with their own data, third-party clients, crashes, load, browsers.
 # `scripts/release` comes first. With --full the load lasts a minute, and more is broken for longer; with --shapes all
 # shapes of databases move in and are killed, with --versions they do so on all versions of PostgreSQL.
+# With --area=visitors, operators or administrators run the parts that belong to no area, and those of this one.
 # One part alone: its script, for example Tests/EndToEnd/crash_gateway.sh
 #
 # Parts that mostly wait run beside each other. Failures are printed again at the end.
 set -uo pipefail
 cd "$(dirname "$0")"
 
-full=false shapes=false versions=false
+full=false shapes=false versions=false chosen=
 for option; do
   case $option in
   --full) full=true ;;
   --shapes) shapes=true ;;
   --versions) versions=true ;;
+  --area=visitors | --area=operators | --area=administrators) chosen=${option#*=} ;;
   *)
-    echo "usage: Tests/EndToEnd/run.sh [--full] [--shapes] [--versions]"
+    echo "usage: Tests/EndToEnd/run.sh [--full] [--shapes] [--versions] [--area=visitors|operators|administrators]"
     exit 2
     ;;
   esac
@@ -52,8 +54,13 @@ said() {
   fi
 }
 
+# area NAME: the parts that follow belong to this area; those of the area `every` run always.
+area() { area=$1; }
+is_chosen() { [ -z "$chosen" ] || [ "$area" = every ] || [ "$area" = "$chosen" ]; }
+
 # part NAME COMMAND…: runs a part alone on the machine.
 part() {
+  is_chosen || return 0
   local name=$1 begin=$SECONDS status=0
   shift
   printf '\n-- %s\n' "$name"
@@ -66,6 +73,7 @@ parts_max=6
 
 # beside NAME COMMAND…: starts a part in the background; `join` prints its output.
 beside() {
+  is_chosen || return 0
   local name=$1
   shift
   while [ "$(jobs -rp | wc -l)" -ge $parts_max ]; do wait -n; done
@@ -101,6 +109,14 @@ repeat_failures() {
   done
 }
 
+area administrators
+beside "cluster upgrade" ./cluster_upgrade.sh
+beside "package" ./package.sh
+beside "container" ./container.sh
+beside "installed" ./installed.sh
+beside "hardened" ./hardened.sh
+beside "service manager" ./service.sh
+area every
 # The longest parts first, so that none runs alone at the end.
 if $full; then
   beside "torture" ./torture.sh 20
@@ -118,18 +134,14 @@ else
   beside "tls flood" ./tls_flood.sh 4000
 fi
 beside "tls scan" ./tls_scan.sh
-beside "package" ./package.sh
-beside "container" ./container.sh
 beside "import" ./import.sh
 beside "import, Live Helper Chat" ./import_live_helper_chat.sh
 beside "import, Intercom" ./import_intercom.sh
-beside "cluster upgrade" ./cluster_upgrade.sh
 beside "outbox" ./outbox.sh
 beside "attachments" ./attachments.sh
 beside "attachments, storage" ./attachments_storage.sh
 beside "keys" ./keys.sh
 beside "runbook, gateway" ./runbook_gateway.sh
-beside "installed" ./installed.sh
 beside "doctor" ./doctor.sh
 beside "runbook, database" ./runbook_database.sh
 beside "metrics" ./metrics.sh
@@ -139,10 +151,8 @@ beside "backup, files" ./backup_files.sh
 beside "workloads" ./workloads.sh
 beside "roles" ./roles.sh
 beside "verdict" ./verdict.sh
-beside "hardened" ./hardened.sh
 beside "migrations" ./migrate.sh
 beside "watching" ./watching.sh
-beside "service manager" ./service.sh
 beside "report" ./report.sh
 beside "secrets" ./secrets.sh
 beside "webhooks" ./webhooks.sh
@@ -164,48 +174,54 @@ beside "socket activation" ./activation.sh
 join
 # Each browser uses a whole core.
 parts_max=4
-beside "languages" ./languages.sh
+area every
 beside "queue" ./queue.sh
-beside "single sign-on" ./oidc.sh
-beside "signing in" ./signin.sh
-beside "pages" ./pages.sh
-beside "deletion" ./deletion.sh
-beside "rating" ./rating.sh
-beside "admin" ./admin.sh
-beside "widget" ./widget.sh
-beside "widget, hosts" ./widget_host.sh
+beside "mail" ./mail.sh
 beside "widget, conversation" ./widget_talk.sh
+beside "console" ./console.sh
+beside "LINE" ./line.sh
+beside "widget" ./widget.sh
+beside "answering" ./answering.sh
+beside "browser" ./browser.sh
+area visitors
+beside "languages" ./languages.sh
+beside "visitors" ./visitors.sh
+beside "rating" ./rating.sh
+beside "widget, hosts" ./widget_host.sh
+beside "push" ./push.sh
+beside "visitors, list" ./visitor_list.sh
+beside "demo" ./demo.sh
+beside "merge" ./merge.sh
 beside "firefox" ./firefox.sh
 beside "webkit" ./webkit.sh
-beside "console" ./console.sh
+area operators
 beside "list" ./list.sh
-beside "answering" ./answering.sh
-beside "hijack" ./hijack.sh
-beside "connections" ./connections.sh
-beside "reference" ./reference.sh
-beside "setup" ./setup.sh
-beside "demo" ./demo.sh
 beside "teams" ./teams.sh
-beside "bulk" ./bulk.sh
-beside "personal data" ./personal_data.sh
 beside "day" ./day.sh
-beside "assist" ./assist.sh
 beside "automatic answers" ./answers.sh
-beside "visitors" ./visitors.sh
-beside "visitors, list" ./visitor_list.sh
-beside "merge" ./merge.sh
-beside "push" ./push.sh
-beside "mail" ./mail.sh
-beside "mail in a browser" ./mail_browser.sh
-beside "LINE" ./line.sh
-beside "LINE, console" ./line_browser.sh
-beside "saved views" ./views.sh
+beside "assist" ./assist.sh
 beside "analytics" ./analytics.sh
-beside "browser" ./browser.sh
+beside "hijack" ./hijack.sh
+beside "mail in a browser" ./mail_browser.sh
+beside "connections" ./connections.sh
+beside "bulk" ./bulk.sh
+beside "saved views" ./views.sh
+beside "LINE, console" ./line_browser.sh
+area administrators
+beside "reference" ./reference.sh
+beside "pages" ./pages.sh
+beside "signing in" ./signin.sh
+beside "admin" ./admin.sh
+beside "single sign-on" ./oidc.sh
+beside "deletion" ./deletion.sh
+beside "setup" ./setup.sh
+beside "personal data" ./personal_data.sh
 join
+area operators
 part "console everywhere" ./console_everywhere.sh
-part "attachments, browser" ./attachments_browser.sh
 part "noisy neighbours" ./neighbours.sh
+area every
+part "attachments, browser" ./attachments_browser.sh
 part "stalls" ./stalls.sh
 part "three gateways" ./cluster.sh
 part "durable" ./durable.sh
