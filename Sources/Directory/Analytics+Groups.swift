@@ -26,7 +26,7 @@ extension Analytics {
       case .tags: tagsSQL
       }
     return Statement(
-      Query(sql, [.uuid(workspace), .date(from), .date(to), .int(Int64(limit))])
+      Query(sql, [.uuid(workspace), .date(from), .date(to), .int(Int64(limit))]).plannedAnew()
     ) { rows in
       (0..<rows.count).map { row in
         Group(

@@ -70,7 +70,7 @@ extension Analytics {
   private static func query(
     _ sql: SQL, _ scope: Scope, _ workspace: Identifier, _ from: String, _ to: String
   ) -> Query {
-    Query(sql, [.uuid(workspace), .date(from), .date(to), scope.key])
+    Query(sql, [.uuid(workspace), .date(from), .date(to), scope.key]).plannedAnew()
   }
 }
 

@@ -11,8 +11,9 @@ public struct Query: Sendable {
   /// committed before it started, so one that takes its locks itself would use the data from before
   /// its wait.
   public var locks: [Lock] = []
-  /// Plans the statement for the parameters of each execution. Statements with optional filters, or
-  /// with values of very different frequency, have no plan that suits all parameters.
+  /// Plans the statement for the parameters of each execution, and lets it scan whole tables.
+  /// Statements with optional filters, or with values of very different frequency, have no plan
+  /// that suits all parameters.
   public var isPlannedAnew = false
 
   public init(_ sql: SQL, _ parameters: [Parameter] = []) {

@@ -257,10 +257,11 @@ public struct QueryConnection: ~Copyable {
     let scope = canScope ? query.scope : nil
     var resultsBefore = scope == nil ? 0 : isPooled || prepared.isScopePrepared ? 1 : 2
     if isPooled { resultsBefore += 2 }
-    resultsBefore += query.locks.count
+    resultsBefore += query.locks.count + (query.isPlannedAnew ? 1 : 0)
     let isGuarded = !isPooled || guardStore()
     let isEntered =
       isGuarded && (scope.map { enter($0) } ?? true) && query.locks.allSatisfy { take($0) }
+      && (!query.isPlannedAnew || allowScans())
     parameters.removeAll()
     for parameter in query.parameters { parameters.append(parameter) }
     // During the first use of a text, other uses are sent without a name, so that a failure to
@@ -296,8 +297,8 @@ public struct QueryConnection: ~Copyable {
   }
 
   /// With `$1` they end with the transaction; `$2` is `statement_timeout`. A plan made while a
-  /// table was empty is kept after it has grown, so sequential scans are disabled; their cost would
-  /// enable the JIT compiler, so that is disabled too.
+  /// table was empty is kept after it has grown, so sequential scans are disabled (see
+  /// `allowScans`); their cost would enable the JIT compiler, so that is disabled too.
   package static let settings: SQL = """
     SELECT set_config('enable_seqscan', 'off', $1), set_config('jit', 'off', $1),
       set_config('statement_timeout', $2, $1),
@@ -335,6 +336,13 @@ public struct QueryConnection: ~Copyable {
       }
     }
     return pq?.execute("scope", parameters) ?? false
+  }
+
+  /// A statement that is planned for the tables as they are may scan them, until the end of its
+  /// transaction.
+  private mutating func allowScans() -> Bool {
+    parameters.removeAll()
+    return pq?.execute(text: "SELECT set_config('enable_seqscan', 'on', true)", parameters) ?? false
   }
 
   /// Sent as text, because it is too rare to prepare.

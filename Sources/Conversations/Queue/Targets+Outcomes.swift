@@ -41,7 +41,8 @@ extension Targets {
     ]
     return Statement(
       Query(
-        outcomesSQL(by: response, resolution, with: more, where: scope.condition), parameters)
+        outcomesSQL(by: response, resolution, with: more, where: scope.condition), parameters
+      ).plannedAnew()
     ) { rows in
       var outcomes: [String: Outcome] = [:]
       for row in 0..<rows.count {
