@@ -83,8 +83,8 @@ class DeletionRun(WidgetRun):
         contact = page.locator(".follows li")
         expect(contact).to_have_count(2)
         expect(contact.first).to_contain_text("Unfollowed")
-        expect(contact.first).to_contain_text("line")
-        expect(contact.last).to_contain_text("Followed")
+        expect(contact.first).to_contain_text("LINE")
+        expect(contact.last).to_contain_text("First contact")
         self.shots(page, "follows")
         self.promise("the visitor's panel shows follow events, newest first")
 

@@ -226,49 +226,49 @@ static const unsigned char brotli_24[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-work-ar-aeeb6c122e.js"
+#embed "console-work-ar-a75bc8cba5.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-work-ar-aeeb6c122e.js.gz"
+#embed "console-work-ar-a75bc8cba5.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-work-ar-aeeb6c122e.js.br"
+#embed "console-work-ar-a75bc8cba5.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-work-de-6913bdb084.js"
+#embed "console-work-de-87c8fb8c77.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-work-de-6913bdb084.js.gz"
+#embed "console-work-de-87c8fb8c77.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-work-de-6913bdb084.js.br"
+#embed "console-work-de-87c8fb8c77.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "console-work-es-e2bc9961f0.js"
+#embed "console-work-es-6d39301ea2.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "console-work-es-e2bc9961f0.js.gz"
+#embed "console-work-es-6d39301ea2.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "console-work-es-e2bc9961f0.js.br"
+#embed "console-work-es-6d39301ea2.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-work-ja-3c1da8fdf3.js"
+#embed "console-work-ja-2236cd8c87.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-work-ja-3c1da8fdf3.js.gz"
+#embed "console-work-ja-2236cd8c87.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-work-ja-3c1da8fdf3.js.br"
+#embed "console-work-ja-2236cd8c87.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "console-work-th-dbad80bf12.js"
+#embed "console-work-th-34dd2a605c.js"
 };
 static const unsigned char gzip_29[] = {
-#embed "console-work-th-dbad80bf12.js.gz"
+#embed "console-work-th-34dd2a605c.js.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "console-work-th-dbad80bf12.js.br"
+#embed "console-work-th-34dd2a605c.js.br"
 };
 static const unsigned char plain_30[] = {
 #embed "console-settings-ar-fbf84e77dc.js"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-f21a78dc96.js"
+#embed "console-files-289728ef19.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-f21a78dc96.js.gz"
+#embed "console-files-289728ef19.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-f21a78dc96.js.br"
+#embed "console-files-289728ef19.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-b4bd1975b8.js"
+#embed "console-replies-deffd5301c.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-b4bd1975b8.js.gz"
+#embed "console-replies-deffd5301c.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-b4bd1975b8.js.br"
+#embed "console-replies-deffd5301c.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-82479bdcec.js"
+#embed "console-pages-f9540a3b55.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-82479bdcec.js.gz"
+#embed "console-pages-f9540a3b55.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-82479bdcec.js.br"
+#embed "console-pages-f9540a3b55.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-303b55cd14.js"
+#embed "console-d976efe4d7.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-303b55cd14.js.gz"
+#embed "console-d976efe4d7.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-303b55cd14.js.br"
+#embed "console-d976efe4d7.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-8286a59b40.js"
+#embed "setup-95af3621b5.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-8286a59b40.js.gz"
+#embed "setup-95af3621b5.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-8286a59b40.js.br"
+#embed "setup-95af3621b5.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -555,23 +555,23 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-work-ar-aeeb6c122e.js",
+    {"/assets/console-work-ar-a75bc8cba5.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-work-de-6913bdb084.js",
+    {"/assets/console-work-de-87c8fb8c77.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/console-work-es-e2bc9961f0.js",
+    {"/assets/console-work-es-6d39301ea2.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-work-ja-3c1da8fdf3.js",
+    {"/assets/console-work-ja-2236cd8c87.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/console-work-th-dbad80bf12.js",
+    {"/assets/console-work-th-34dd2a605c.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-f21a78dc96.js",
+    {"/assets/console-files-289728ef19.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-b4bd1975b8.js",
+    {"/assets/console-replies-deffd5301c.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-82479bdcec.js",
+    {"/assets/console-pages-f9540a3b55.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-303b55cd14.js",
+    {"/assets/console-d976efe4d7.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-8286a59b40.js",
+    {"/assets/setup-95af3621b5.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},

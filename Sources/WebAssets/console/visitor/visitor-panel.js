@@ -4,6 +4,7 @@
 import { el, icon } from '../../shared/dom.js';
 import { face, time } from '../../shared/thread.js';
 import { api, reasonOf, statusOf } from '../shell/api.js';
+import { nameOfChannel } from '../shell/channels.js';
 import { focusOn } from '../shell/element.js';
 import { locale, t } from '../shell/language.js';
 import { rarePages } from '../shell/pages.js';
@@ -15,6 +16,7 @@ import { VisitorData } from './visitor-data.js';
 
 const EARLIER = 6; // earlier conversations
 const ATTRIBUTES_MAX = 32;
+const WIDGET = 'widget'; // the channel of visitors of the site: nobody follows one
 /** @type {Record<string, string>} */
 const STATUSES = { waiting: t('Waiting'), active: t('Open'), closed: t('Closed') };
 
@@ -285,12 +287,17 @@ export class VisitorPanel {
       'section',
       {},
       el('h3', {}, t('Contact')),
-      el('ol.follows', {}, ...this.follows.map(({ event, channel, created_at: at }) => el(
-        'li',
-        {},
-        el('span', {}, FOLLOWS[event] ?? event),
-        el('time.meta', { datetime: at }, `${moment.format(new Date(at))}, ${channel}`),
-      ))),
+      el('ol.follows', {}, ...this.follows.map(({ event, channel, created_at: at }) => {
+        const isHere = channel === WIDGET;
+        const words = isHere && event === 'follow' ? t('First contact') : FOLLOWS[event] ?? event;
+        const when = moment.format(new Date(at));
+        return el(
+          'li',
+          {},
+          el('span', {}, words),
+          el('time.meta', { datetime: at }, isHere ? when : `${when}, ${nameOfChannel(channel)}`),
+        );
+      })),
     );
   }
 

@@ -174,6 +174,7 @@ export default {
   'Filter': 'تصفية',
   'Filters': 'عوامل التصفية',
   'Find a visitor or a page': 'ابحث عن زائر أو صفحة',
+  'First contact': 'أول تواصل',
   'First message': 'الرسالة الأولى',
   'Followed': 'تابع',
   'For new visitors, and for messages you are not viewing': 'للزوار الجدد وللرسائل التي لا تعرضها',

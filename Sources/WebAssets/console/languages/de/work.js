@@ -173,6 +173,7 @@ export default {
   'Filter': 'Filtern',
   'Filters': 'Filter',
   'Find a visitor or a page': 'Besucher oder Seite suchen',
+  'First contact': 'Erster Kontakt',
   'First message': 'Erste Nachricht',
   'Followed': 'Gefolgt',
   'For new visitors, and for messages you are not viewing': 'Für neue Besucher und für Nachrichten, die Sie nicht gerade sehen',

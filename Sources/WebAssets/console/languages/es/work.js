@@ -173,6 +173,7 @@ export default {
   'Filter': 'Filtrar',
   'Filters': 'Filtros',
   'Find a visitor or a page': 'Buscar un visitante o una página',
+  'First contact': 'Primer contacto',
   'First message': 'Primer mensaje',
   'Followed': 'Siguió',
   'For new visitors, and for messages you are not viewing': 'Para visitantes nuevos y mensajes que no está viendo',

@@ -173,6 +173,7 @@ export default {
   'Filter': 'กรอง',
   'Filters': 'ตัวกรอง',
   'Find a visitor or a page': 'ค้นหาผู้เยี่ยมชมหรือหน้า',
+  'First contact': 'ติดต่อครั้งแรก',
   'First message': 'ข้อความแรก',
   'Followed': 'ติดตามแล้ว',
   'For new visitors, and for messages you are not viewing': 'สำหรับผู้เยี่ยมชมใหม่และข้อความที่คุณไม่ได้ดูอยู่',
