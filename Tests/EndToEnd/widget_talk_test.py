@@ -74,7 +74,7 @@ def descendants(parent: int) -> list[tuple[int, str]]:
 class TalkRun(HostRun):
     def parts(self) -> tuple:
         return (self.teased, self.scrolled, self.draft, self.devices, self.refused, self.bubbles, self.handover,
-                self.full, self.sounds, self.asleep)
+                self.full, self.emoji, self.sounds, self.asleep)
 
     def teased(self) -> None:
         long = "The brake hose of your bicycle has arrived, and we can fit it on Thursday afternoon if that suits you. "
@@ -319,6 +319,52 @@ class TalkRun(HostRun):
             page.context.set_offline(False)
             page.close()
         self.watch.expected = re.compile(r"$^")
+
+    def emoji(self) -> None:
+        """With a keyboard and a pointer; a phone's keyboard has its own."""
+        widget = self.host().open()
+        page = widget.page
+        widget.say("Hello")
+        widget.committed()
+        button = widget.panel.get_by_role("button", name="Emoji", exact=True)
+        group = widget.panel.get_by_role("group", name="Emoji")
+        expect(button).to_have_attribute("aria-expanded", "false")
+        widget.text.fill("Thank you, bye")
+        widget.text.press("Home")
+        for _ in range(9):
+            widget.text.press("ArrowRight")
+        button.click()
+        expect(group).to_be_visible()
+        self.accessible(page, "the emoji")
+        self.shot(page, "widget-emoji")
+        focused = page.evaluate_handle(f"() => {ROOT}.activeElement")
+        keys = [page.evaluate("(it) => it.textContent", focused)]
+        for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "End", "Home"):
+            page.keyboard.press(key)
+            keys.append(page.evaluate(f"() => {ROOT}.activeElement.textContent"))
+        self.promise(f"arrows, Home and End move through them: {' '.join(keys)}",
+                     keys[0] == keys[4] == keys[6] and len(set(keys)) == 5)
+        page.keyboard.press("Escape")
+        expect(group).to_be_hidden()
+        expect(button).to_be_focused()
+        self.promise("Escape closes the list, and not the chat", widget.panel.is_visible())
+        page.keyboard.press("Enter")
+        group.get_by_role("button", name="👍").click()
+        expect(group).to_be_hidden()
+        expect(widget.text).to_have_value("Thank you👍, bye")
+        expect(widget.text).to_be_focused()
+        page.keyboard.type("!")
+        expect(widget.text).to_have_value("Thank you👍!, bye")
+        page.keyboard.press("Enter")
+        expect(widget.own.last.locator(".bubble")).to_have_text("Thank you👍!, bye")
+        self.promise("one goes to where the caret was, and writing goes on behind it")
+        page.evaluate("chirrup.setLocale('ar')")
+        expect(widget.panel.get_by_role("button", name="رموز تعبيرية")).to_be_visible()
+        self.promise("its name is in the visitor's language")
+        page.set_viewport_size({"width": 390, "height": 844})
+        expect(widget.panel.locator(".pick")).to_be_hidden()
+        self.promise("a phone has no such button")
+        page.close()
 
     def sounds(self) -> None:
         widget = self.host(script=TONES).open()

@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "widget-forms-014111beca.js.br"
 };
 static const unsigned char plain_20[] = {
-#embed "widget-live-b1280c7f6b.js"
+#embed "widget-live-b0082d992c.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "widget-live-b1280c7f6b.js.gz"
+#embed "widget-live-b0082d992c.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "widget-live-b1280c7f6b.js.br"
+#embed "widget-live-b0082d992c.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "widget-app-68bd6ecc56.js"
+#embed "widget-app-06418eff24.js"
 };
 static const unsigned char gzip_21[] = {
-#embed "widget-app-68bd6ecc56.js.gz"
+#embed "widget-app-06418eff24.js.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "widget-app-68bd6ecc56.js.br"
+#embed "widget-app-06418eff24.js.br"
 };
 static const unsigned char plain_22[] = {
 #embed "widget-watch-13e1ef116e.js"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-289728ef19.js"
+#embed "console-files-fb8c361110.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-289728ef19.js.gz"
+#embed "console-files-fb8c361110.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-289728ef19.js.br"
+#embed "console-files-fb8c361110.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-deffd5301c.js"
+#embed "console-replies-404c26100b.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-deffd5301c.js.gz"
+#embed "console-replies-404c26100b.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-deffd5301c.js.br"
+#embed "console-replies-404c26100b.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-f9540a3b55.js"
+#embed "console-pages-4aa95f71bf.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-f9540a3b55.js.gz"
+#embed "console-pages-4aa95f71bf.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-f9540a3b55.js.br"
+#embed "console-pages-4aa95f71bf.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-d976efe4d7.js"
+#embed "console-782a4c93b0.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-d976efe4d7.js.gz"
+#embed "console-782a4c93b0.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-d976efe4d7.js.br"
+#embed "console-782a4c93b0.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -535,11 +535,11 @@ static const chirrup_asset assets[] = {
      "/assets/widget-forms.js",
      "text/javascript; charset=utf-8",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/widget-live-b1280c7f6b.js",
+    {"/assets/widget-live-b0082d992c.js",
      "/assets/widget-live.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/widget-app-68bd6ecc56.js",
+    {"/assets/widget-app-06418eff24.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-289728ef19.js",
+    {"/assets/console-files-fb8c361110.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-deffd5301c.js",
+    {"/assets/console-replies-404c26100b.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-f9540a3b55.js",
+    {"/assets/console-pages-4aa95f71bf.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-d976efe4d7.js",
+    {"/assets/console-782a4c93b0.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},

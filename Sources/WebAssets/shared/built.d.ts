@@ -5,6 +5,7 @@ declare const FILES: string;
 declare const FILE_LANGUAGES: Record<string, string>;
 declare const FILE_STYLES: string;
 declare const FORMS: string;
+declare const EMOJI_STYLES: string;
 declare const FORM_STYLES: string;
 declare const WATCH: string;
 declare const ICON: string;

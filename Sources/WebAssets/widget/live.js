@@ -1,12 +1,13 @@
 // What goes on beside an open conversation: operators see which page the visitor has open, a silent
-// connection is noticed, and messages have a tone. The chat loads this file with its first
-// connection, so a page pays for it with a conversation only.
+// connection is noticed, messages have a tone, and the composer has emoji. The chat loads this file
+// with its first connection, so a page pays for it with a conversation only.
 // The page is compared every second: a navigation within a page has no event of its own, and a
 // history that two scripts have wrapped cannot be restored.
 
 import { Probe } from '../shared/probe.js';
 import { Close } from '../shared/protocol.js';
 import { objects } from './loader/objection.js';
+import { emoji } from './panel/emoji.js';
 import { tone } from './panel/notice.js';
 import { address, cut } from './watch/address.js';
 
@@ -18,6 +19,7 @@ const GIVE_UP = 10_000; // ms of silence behind a probe; then the connection is 
 export function live({ root, screen, session, view, visitor }) {
   const { link } = session;
   const probe = new Probe(link, () => screen.changed());
+  const refreshEmoji = emoji(root, view);
   let seen = '';
   let sent = '';
   let next = 0;
@@ -43,6 +45,7 @@ export function live({ root, screen, session, view, visitor }) {
 
   /** To be called every second. */
   function tick() {
+    refreshEmoji();
     if (document.hidden) {
       sent = ''; // another tab may be used meanwhile
       return;
