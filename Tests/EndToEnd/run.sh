@@ -2,7 +2,7 @@
 # The end-to-end tests: private gateways with their own data, third-party clients, crashes, load, browsers.
 # `scripts/release` comes first. With --full the load lasts a minute, and more is broken for longer; with --shapes all
 # shapes of databases move in and are killed, with --versions they do so on all versions of PostgreSQL.
-# With --area=visitors, operators or administrators run the parts that belong to no area, and those of this one.
+# With --area=visitors, operators, administrators or none run the parts of this area, and those that belong to none.
 # One part alone: its script, for example Tests/EndToEnd/crash_gateway.sh
 #
 # Parts that mostly wait run beside each other. Failures are printed again at the end.
@@ -15,9 +15,9 @@ for option; do
   --full) full=true ;;
   --shapes) shapes=true ;;
   --versions) versions=true ;;
-  --area=visitors | --area=operators | --area=administrators) chosen=${option#*=} ;;
+  --area=visitors | --area=operators | --area=administrators | --area=none) chosen=${option#*=} ;;
   *)
-    echo "usage: Tests/EndToEnd/run.sh [--full] [--shapes] [--versions] [--area=visitors|operators|administrators]"
+    echo "usage: Tests/EndToEnd/run.sh [--full] [--shapes] [--versions] [--area=visitors|operators|administrators|none]"
     exit 2
     ;;
   esac
@@ -54,9 +54,9 @@ said() {
   fi
 }
 
-# area NAME: the parts that follow belong to this area; those of the area `every` run always.
+# area NAME: the parts that follow belong to this area, or to none.
 area() { area=$1; }
-is_chosen() { [ -z "$chosen" ] || [ "$area" = every ] || [ "$area" = "$chosen" ]; }
+is_chosen() { [ -z "$chosen" ] || [ "$area" = none ] || [ "$area" = "$chosen" ]; }
 
 # part NAME COMMAND…: runs a part alone on the machine.
 part() {
@@ -116,7 +116,7 @@ beside "container" ./container.sh
 beside "installed" ./installed.sh
 beside "hardened" ./hardened.sh
 beside "service manager" ./service.sh
-area every
+area none
 # The longest parts first, so that none runs alone at the end.
 if $full; then
   beside "torture" ./torture.sh 20
@@ -174,7 +174,7 @@ beside "socket activation" ./activation.sh
 join
 # Each browser uses a whole core.
 parts_max=4
-area every
+area none
 beside "queue" ./queue.sh
 beside "mail" ./mail.sh
 beside "widget, conversation" ./widget_talk.sh
@@ -220,7 +220,7 @@ join
 area operators
 part "console everywhere" ./console_everywhere.sh
 part "noisy neighbours" ./neighbours.sh
-area every
+area none
 part "attachments, browser" ./attachments_browser.sh
 part "stalls" ./stalls.sh
 part "three gateways" ./cluster.sh
