@@ -86,12 +86,13 @@ public enum WatchedVisitor {
 
   // MARK: For operators
 
+  /// A browser that two gateways know is on the page that it opened last: they store in any order.
   static let current: SQL = """
     current AS (
       SELECT DISTINCT ON (w.watcher) w.watcher, w.state, w.visit, w.secret_hash
       FROM watched_visitors w JOIN gateways g ON g.id = w.gateway_id
       WHERE w.workspace_id = $1::uuid AND g.\(GatewayProcess.isFresh) AND g.stopped_at IS NULL
-      ORDER BY w.watcher, w.changed_at DESC
+      ORDER BY w.watcher, (w.visit ->> 'page_at')::timestamptz DESC, w.changed_at DESC
     )
     """
 

@@ -156,6 +156,8 @@ class ImportRun(WidgetRun):
                 " WHERE context ? 'chatwoot' AND message_count > 0 AND channel <> 'whatsapp' ORDER BY id DESC LIMIT 1)"
                 " RETURNING id")
             page.goto(f"{self.options.base_url}/console#{uuid.UUID(session)}")
+            # The console may have the row from before that statement: no gateway tells it of a changed channel.
+            page.reload()
             expect(page.locator(".log .say").first).to_be_visible()
             where = page.locator(".channel-line")
             if line:

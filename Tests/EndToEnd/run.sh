@@ -103,7 +103,8 @@ repeat_failures() {
   local name
   for name in "${failed[@]:0:3}"; do
     printf '\n-- %s, once more\n' "$name"
-    grep --extended-regexp '^(FAIL|waited|within:)' "$outputs/$name" | cut -c 1-300 | head -n 6
+    grep --extended-regexp '^(FAIL|waited|within:|  BROKEN|[A-Za-z.]+(Error|Exception)\b)' "$outputs/$name" |
+      cut -c 1-300 | head -n 6
     printf '   …\n'
     tail -n 6 "$outputs/$name" | cut -c 1-300
   done

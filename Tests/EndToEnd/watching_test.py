@@ -85,6 +85,7 @@ class Run:
         self.promise(f"the workspace watches visitors: {status} {'' if status == 200 else answer}", status == 200)
         time.sleep(2.1)  # SettingsCache.secondsMax: the other gateway may answer by the old ones until then
         self.elsewhere()
+        self.crossing()
         self.countries()
         self.bad()
         self.floods()
@@ -119,6 +120,24 @@ class Run:
         self.beacon(second, secret, state="gone")
         self.beacon(first, secret, state="gone")
         self.promise("and leaves the list when its tab is closed", self.await_none(first, 15))
+
+    def crossing(self) -> None:
+        """The next page is loaded from the other gateway, which may tell PostgreSQL before the first one does."""
+        first, second = self.options.first, self.options.second
+        secrets = [f"a-browser-that-crosses-{number:02}" for number in range(10)]
+        for number, secret in enumerate(secrets):
+            self.beacon(first, secret, page=f"/before-{number}")
+            self.beacon(second, secret, page=f"/after-{number}")
+            time.sleep(0.25)  # at different moments of the exchanges with PostgreSQL, which are 2 s apart
+        time.sleep(2.5)
+        pages = {f"/after-{number}" for number, _ in enumerate(secrets)}
+        found = set(self.await_listed(second, *pages))
+        self.promise("a browser is on the page that it opened last, whichever gateway tells PostgreSQL first"
+                     f" {sorted(found - pages) or ''}", found == pages)
+        for gateway in (first, second):
+            for secret in secrets:
+                self.beacon(gateway, secret, state="gone")
+        self.promise("and they leave", self.await_none(first, 15))
 
     def countries(self) -> None:
         first, second = self.options.first, self.options.second
