@@ -57,6 +57,9 @@ let package = Package(
     .systemLibrary(
       name: "CImageCodecs", path: "Sources/CImageCodecs",
       providers: [.apt(["libturbojpeg0-dev", "libpng-dev", "libwebp-dev", "libgif-dev"])]),
+    .systemLibrary(name: "CConfinement", path: "Sources/CConfinement"),
+    // Loaded at run time by the one process that needs it.
+    .systemLibrary(name: "CGMime", path: "Sources/CGMime"),
     // Files embedded by C23 #embed.
     .target(name: "CMigrations", path: "Sources/CMigrations", exclude: ["sql"]),
     .target(
@@ -72,6 +75,7 @@ let package = Package(
     // Pure: no clock, no descriptor, no randomness.
     layer("Primitives"),
     layer("JSON", ["Primitives"]),
+    layer("Texts", ["Primitives"]),
     layer("Wire", ["Primitives"]),
     layer("Chat", ["JSON", "Primitives"]),
     layer("Compression", ["CZlib", "Primitives"]),
@@ -92,7 +96,9 @@ let package = Package(
     layer("HTTPClient", ["CCurl", "Kernel", "Primitives"]),
     layer("ObjectStorage", ["HTTPClient", "OpenSSL", "Kernel", "Primitives"]),
     layer("VirusScan", ["Kernel", "Primitives"]),
-    layer("ImageCleaning", ["CImageCodecs", "Kernel"]),
+    layer("Confinement", ["CConfinement", "Kernel"]),
+    layer("ImageCleaning", ["CImageCodecs", "Confinement", "Kernel"]),
+    layer("MailParsing", ["CGMime", "Confinement", "Texts", "Kernel", "JSON", "Primitives"]),
     layer(
       "Attachments",
       [
@@ -102,7 +108,8 @@ let package = Package(
     layer(
       "DataRetention",
       [
-        "Migrator", "Directory", "SharedSQL", "Postgres", "OpenSSL", "Chat", "JSON", "Primitives",
+        "Migrator", "Directory", "SharedSQL", "Postgres", "OpenSSL", "Chat", "Texts", "JSON",
+        "Primitives",
       ]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
@@ -139,6 +146,12 @@ let package = Package(
         "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Primitives",
       ]),
     layer(
+      "IncomingMail",
+      [
+        "MailParsing", "Mail", "Channels", "Conversations", "Webhooks", "HTTPClient", "Directory",
+        "Texts", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Primitives",
+      ]),
+    layer(
       "REST",
       [
         "Conversations", "OpenID", "Assist", "Mail", "Channels", "WebPush", "Webhooks",
@@ -156,7 +169,8 @@ let package = Package(
       [
         "Engine", "Wire", "Chat", "JSON", "Compression", "Primitives", "Kernel", "OpenSSL",
         "Postgres", "SharedSQL", "Journal",
-        "HTTPClient", "Mail", "Channels", "WebPush", "Webhooks", "Directory", "Attachments",
+        "HTTPClient", "Mail", "IncomingMail", "Channels", "WebPush", "Webhooks", "Directory",
+        "Attachments",
         "Automation", "Conversations", "REST", "Tokens", "Settings", "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
@@ -165,8 +179,8 @@ let package = Package(
       dependencies: [
         "Gateway", "Migrator", "Attachments", "DataRetention", "EmbeddedPostgres", "Settings",
         "Tokens", "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "HTTPClient",
-        "ObjectStorage", "VirusScan", "ImageCleaning", "Kernel", "Wire", "Journal", "Chat", "JSON",
-        "Primitives",
+        "ObjectStorage", "VirusScan", "ImageCleaning", "MailParsing", "Kernel", "Wire", "Journal",
+        "Chat", "JSON", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -219,12 +233,13 @@ let package = Package(
     suite("MigratorTests", ["Migrator", "Postgres", "EmbeddedPostgres", "Fixtures", "Primitives"]),
     suite(
       "DataRetentionTests",
-      ["DataRetention", "Directory", "Migrator", "Postgres", "Fixtures", "Primitives"]),
+      ["DataRetention", "Directory", "Migrator", "Postgres", "Fixtures", "Texts", "Primitives"]),
     suite("TokensTests", ["Tokens", "Primitives"]),
     suite("HTTPClientTests", ["HTTPClient", "Kernel", "Primitives"]),
     suite("ObjectStorageTests", ["ObjectStorage", "OpenSSL", "Kernel", "Primitives"]),
     suite("VirusScanTests", ["VirusScan", "Kernel", "Primitives"]),
     suite("ImageCleaningTests", ["ImageCleaning", "CImageCodecs", "Kernel", "Primitives"]),
+    suite("MailParsingTests", ["MailParsing", "Kernel"]),
     suite(
       "WebhooksTests",
       [
@@ -255,6 +270,12 @@ let package = Package(
       [
         "Channels", "Attachments", "HTTPClient", "DomainFixtures", "Conversations", "Directory",
         "Kernel", "Migrator", "Postgres", "Chat", "JSON", "Primitives",
+      ]),
+    suite(
+      "IncomingMailTests",
+      [
+        "IncomingMail", "MailParsing", "Mail", "DomainFixtures", "Conversations", "Directory",
+        "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Primitives",
       ]),
     suite("OpenIDTests", ["OpenID", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     suite("AssistTests", ["Assist", "Webhooks", "Chat", "Kernel", "JSON", "Primitives"]),

@@ -91,6 +91,7 @@ require_elsewhere() {
     libpng-dev) pkg-config --exists 'libpng16' 2>/dev/null || missing+=("libpng 1.6 with headers") ;;
     libwebp-dev) pkg-config --exists libwebp 2>/dev/null || missing+=("libwebp with headers") ;;
     libgif-dev) [ -e /usr/include/gif_lib.h ] || missing+=("giflib with headers") ;;
+    libgmime-3.0-0) ldconfig -p 2>/dev/null | grep -q libgmime-3.0.so.0 || missing+=("GMime 3") ;;
     postgresql) have_postgresql || missing+=("a PostgreSQL 14 server") ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=("Python 3 with venv") ;;
     binutils) command -v objcopy >/dev/null || missing+=("binutils") ;;

@@ -38,11 +38,11 @@ at_once() {
 prepare() {
   require_swift
   install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev libturbojpeg0-dev libpng-dev libwebp-dev \
-    libgif-dev postgresql pgbouncer python3-venv openssl strace valgrind binutils mmdebstrap buildah testssl.sh \
-    sslscan nginx-light haproxy faketime dpkg-dev debhelper help2man lintian
+    libgif-dev libgmime-3.0-0 postgresql pgbouncer python3-venv openssl strace valgrind binutils mmdebstrap buildah \
+    testssl.sh sslscan nginx-light haproxy faketime dpkg-dev debhelper help2man lintian
   resolve_swift_packages && install_python_packages && install_chromium && install_firefox && install_webkit &&
     install_node && install_mariadb && unpack_glewlwyd && unpack_promtool && unpack_clamd &&
-    unpack_exim
+    unpack_exim && unpack_dovecot
 }
 
 # An identity provider for Tests/EndToEnd/oidc.sh. It is unpacked and not installed: its installation would create a
@@ -82,6 +82,18 @@ unpack_exim() {
   apt-cache show exim4-daemon-light >/dev/null 2>&1 || return 0
   install_packages libidn12 libgnutls-dane0 && mkdir -p $folder &&
     (cd $folder && apt-get download -q exim4-base exim4-daemon-light && for package in exim4-*.deb; do
+      dpkg -x "$package" . && rm "$package"
+    done)
+}
+
+# The mailbox of Tests/EndToEnd/replies.sh: unpacked, because its installation would start a service.
+unpack_dovecot() {
+  local folder=.venv/dovecot libraries
+  [ ! -x $folder/usr/sbin/dovecot ] || return 0
+  apt-cache show dovecot-imapd >/dev/null 2>&1 || return 0
+  mapfile -t libraries < <(apt-cache depends dovecot-core | sed -n 's/^ *Depends: \(lib.*\)/\1/p')
+  install_packages "${libraries[@]}" && mkdir -p $folder &&
+    (cd $folder && apt-get download -q dovecot-core dovecot-imapd && for package in dovecot-*.deb; do
       dpkg -x "$package" . && rm "$package"
     done)
 }

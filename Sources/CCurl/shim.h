@@ -166,6 +166,44 @@ static inline int chirrup_curl_mail_noop(CURL *easy) {
   return failures == 0;
 }
 
+/// A command to a mailbox (IMAP) that is verified; without one, the message that the URL names. `authority` may be NULL.
+/// Both callbacks get `owner`: `write` the untagged lines or the message, `line` all lines of the server.
+static inline int chirrup_curl_mailbox(CURL *easy, const char *url, const char *command, const char *user,
+                                       const char *password, long security, const char *authority,
+                                       long connect_milliseconds, long milliseconds, void *owner,
+                                       curl_write_callback write, curl_write_callback line) {
+  int failures = 0;
+  failures += curl_easy_setopt(easy, CURLOPT_URL, url) != CURLE_OK;
+#if LIBCURL_VERSION_NUM >= 0x075500
+  failures += curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "imap,imaps") != CURLE_OK;
+#else
+  failures += curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_IMAP | CURLPROTO_IMAPS)) != CURLE_OK;
+#endif
+  if (command) failures += curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, command) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_USERNAME, user) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_PASSWORD, password) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_USE_SSL, security) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L) != CURLE_OK;
+  if (authority) failures += curl_easy_setopt(easy, CURLOPT_CAINFO, authority) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, write) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_WRITEDATA, owner) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, line) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_HEADERDATA, owner) != CURLE_OK;
+  // A line with the numbers of all messages of a folder must fit.
+  failures += curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_milliseconds) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SERVER_RESPONSE_TIMEOUT, (milliseconds + 999) / 1000) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_PROXY, "") != CURLE_OK;
+#if LIBCURL_VERSION_NUM >= 0x075700
+  failures += curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) != CURLE_OK;
+#endif
+  return failures == 0;
+}
+
 /// The socket of chirrup_curl_connect, or -1.
 static inline int chirrup_curl_socket(CURL *easy) {
   curl_socket_t number = CURL_SOCKET_BAD;

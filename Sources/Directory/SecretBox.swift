@@ -62,6 +62,13 @@ public struct SecretBox: Sendable {
     keys.contains { SecretBox.digest(of: text, $0) == digest }
   }
 
+  /// The same for the beginning of a digest, where a whole one has no place. In constant time.
+  public func recognises(_ text: [UInt8], byBeginning beginning: [UInt8]) -> Bool {
+    precondition(beginning.count >= 8, "a shorter one can be guessed")
+    let known = keys.map { Array(SecretBox.digest(of: text, $0).prefix(beginning.count)) }
+    return known.filter { constantTimeEquals($0, beginning) }.count > 0
+  }
+
   private static func digest(of text: [UInt8], _ key: Key) -> [UInt8] {
     let own = HMACSHA256.code(for: Array("digest".utf8), key: key.bytes)
     return HMACSHA256.code(for: text, key: own)

@@ -149,6 +149,10 @@ public enum VisitorData {
       DELETE FROM mail_outbox o USING chat_sessions s WHERE o.workspace_id = $1::uuid
         AND s.workspace_id = $1::uuid AND s.id = o.session_id
         AND s.user_id IN (SELECT id FROM person)
+    ), replied AS (
+      DELETE FROM mail_received r USING chat_sessions s WHERE r.workspace_id = $1::uuid
+        AND s.workspace_id = $1::uuid AND s.id = r.session_id
+        AND s.user_id IN (SELECT id FROM person)
     ), told AS (
       DELETE FROM webhook_deliveries WHERE workspace_id = $1::uuid
         AND payload::text LIKE ANY (SELECT '%' || id::text || '%' FROM person)

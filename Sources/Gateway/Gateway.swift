@@ -104,6 +104,8 @@ public enum Gateway {
     let pusher = try Thread.spawn(name: "push") { push.run() }
     let mail = context.mail
     let mailer = try Thread.spawn(name: "mail") { mail.run() }
+    let replies = context.replies
+    let reader = try Thread.spawn(name: "mailbox") { replies.run() }
     let channels = context.channels
     let sender = try Thread.spawn(name: "channels") { channels.run() }
     context.logger.info(
@@ -128,10 +130,12 @@ public enum Gateway {
     deliveries.stop()
     push.stop()
     mail.stop()
+    replies.stop()
     channels.stop()
     end(deliverer, by: deadline) { deliveries.hasEnded }
     end(pusher, by: deadline) { push.hasEnded }
     end(mailer, by: deadline) { mail.hasEnded }
+    end(reader, by: deadline) { replies.hasEnded }
     end(sender, by: deadline) { channels.hasEnded }
     watchdog.stop()
     watching.join()
@@ -182,9 +186,9 @@ public enum Gateway {
 
   private static let farewellMilliseconds: Int64 = 1_000
 
-  /// Waits for the worker of webhooks, push messages, e-mail or channels, which stops since the
-  /// drain began. While PostgreSQL does not answer it cannot end: its thread is then abandoned, and
-  /// its leases expire.
+  /// Waits for the worker of webhooks, push messages, e-mail, its mailbox or channels, which stops
+  /// since the drain began. While PostgreSQL does not answer it cannot end: its thread is then
+  /// abandoned, and its leases expire.
   private static func end(
     _ worker: consuming Thread, by deadline: Instant, _ hasEnded: () -> Bool
   ) {
@@ -206,10 +210,10 @@ public enum Gateway {
   }
 
   /// Connections to PostgreSQL: a writer and a reader of each loop, `ExpensiveReaders`, one of the
-  /// webhooks, one of push messages, one of channels and one of e-mail.
+  /// webhooks, one of push messages, one of channels, one of e-mail and one of its mailbox.
   public static func databaseConnections(_ settings: Settings) -> Int {
     2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 3
-      + (settings.mail.smtpURL == nil ? 0 : 1)
+      + (settings.mail.smtpURL == nil ? 0 : 1) + (settings.mail.imapURL == nil ? 0 : 1)
       + (settings.maintenance.auditDays > 0 ? 1 : 0)
   }
 
@@ -334,6 +338,7 @@ public enum Gateway {
           context.deliveries.stop()
           context.push.stop()
           context.mail.stop()
+          context.replies.stop()
           context.channels.stop()
           let milliseconds = Int64(settings.running.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)

@@ -3,6 +3,7 @@ import Channels
 import Conversations
 import Directory
 import HTTPClient
+import IncomingMail
 import Kernel
 import Logging
 import Mail
@@ -40,6 +41,7 @@ final class GatewayContext: Sendable {
   let deliveries: DeliveryWorker
   let push: PushWorker
   let mail: MailWorker
+  let replies: ReplyWorker
   let channels: ChannelWorker
   let readers: ExpensiveReaders
   let attachments: AttachmentFiles
@@ -84,7 +86,7 @@ final class GatewayContext: Sendable {
     deliveries = try GatewayContext.deliveries(options, secrets, apiOptions.webhookGuard)
     push = try GatewayContext.push(options, secrets, apiOptions.webhookGuard)
     let mailOptions = GatewayContext.mail(options, secrets)
-    mail = try MailWorker(mailOptions)
+    (mail, replies) = try (MailWorker(mailOptions), GatewayContext.replies(options, mailOptions))
     apiOptions.mailFrom = mailOptions.server == nil ? nil : mailOptions.from
     channels = try GatewayContext.channels(
       options, secrets, services, apiOptions.webhookGuard)
@@ -104,11 +106,12 @@ final class GatewayContext: Sendable {
     let queueJob = QueueJob(
       services: services, settings: api.cachedSettings, mailboxes: mailboxes,
       log: apiOptions.report)
-    let targetJob = TargetJob(services: services, log: apiOptions.report)
     jobs = BackgroundJobs(
       [
-        botJob, queueJob, WatchJob(api.watched, peers), targetJob, AnswerJob(api),
+        botJob, queueJob, WatchJob(api.watched, peers), AnswerJob(api),
+        TargetJob(services: services, log: apiOptions.report),
         ChannelJob(services, log: apiOptions.report),
+        MailReplyJob(services, secrets, log: apiOptions.report),
       ], executors: executors)
     maintenance = Maintenance(
       database: services, botJob: botJob, tokens: tokens, knownKeys: KnownKeys(settings),
@@ -117,8 +120,7 @@ final class GatewayContext: Sendable {
       database: services, sessions: services, peers: peers, attachments: attachments,
       rules: Upkeep.Rules(settings, databaseURL: options.databaseURL), logger: logger)
     (admission, metrics) = (Admission(settings), MetricsRegistry(loopCount: loopCount))
-    (service, version) = (options.service, options.version)
-    self.logger = logger
+    (service, version, self.logger) = (options.service, options.version, logger)
   }
 
   private static func report(to logger: Logger, _ options: inout APIOptions) {
@@ -158,11 +160,36 @@ final class GatewayContext: Sendable {
   private static func mail(_ options: GatewayOptions, _ secrets: SecretBox) -> MailOptions {
     let (settings, logger) = (options.settings.mail, options.logger)
     let from = settings.from.flatMap { MailAddress($0) }
-    return MailOptions(
+    var mail = MailOptions(
       databaseURL: options.databaseURL, server: MailServerAddress(settings), from: from,
       publicURL: options.settings.publicURL, secrets: secrets,
       schedule: RetrySchedule(firstMilliseconds: Int64(settings.retryMilliseconds)),
       report: { logger.warning("\($0)") })
+    if settings.imapURL != nil {
+      mail.replies = settings.replyTo.flatMap { MailAddress($0) }.flatMap { ReplyAddress($0) }
+    }
+    return mail
+  }
+
+  private static func replies(
+    _ options: GatewayOptions, _ mail: MailOptions
+  ) throws(Errno) -> ReplyWorker {
+    let settings = options.settings.mail
+    var folder: MailFolderAddress?
+    if let url = settings.imapURL, let user = settings.imapUser,
+      let password = settings.imapPassword
+    {
+      folder = MailFolderAddress(
+        url: url, user: user, password: password,
+        security: settings.startTLS == .required
+          ? .required : settings.startTLS == .optional ? .optional : .off,
+        authority: settings.caFile, milliseconds: settings.timeoutSeconds * 1_000)
+    }
+    return try ReplyWorker(
+      ReplyOptions(
+        databaseURL: options.databaseURL, folder: folder, processedFolder: settings.imapProcessed,
+        pollSeconds: settings.imapPollSeconds, replies: mail.replies, from: mail.from,
+        verdictServer: settings.verdictServer, secrets: mail.secrets, report: mail.report))
   }
 
   private static func channels(
@@ -210,6 +237,7 @@ final class GatewayContext: Sendable {
       $0.schedule = schedule
     }
     mail.change { $0.databaseURL = databaseURL }
+    replies.change { $0.databaseURL = databaseURL }
     channels.change { ($0.databaseURL, $0.timeoutMilliseconds) = (databaseURL, milliseconds) }
   }
 }

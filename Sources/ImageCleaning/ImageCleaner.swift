@@ -1,4 +1,5 @@
 /// Cleans an image in a process of its own, see `CleaningProcess`. Blocks: for worker threads.
+import Confinement
 import Kernel
 import Synchronization
 
@@ -73,7 +74,7 @@ public final class ImageCleaner: Sendable {
     switch finished.status {
     case .signaled: return .refused(.ended)
     case .exited(0): return try ImageCleaner.outcome(finished.text)
-    case .exited(CleaningProcess.notConfined):
+    case .exited(ConfinedProcess.notConfined):
       throw CleaningFault(
         description: "this system does not confine the process that cleans images (seccomp)")
     case .exited(let status):

@@ -1,4 +1,5 @@
 /// The formats that the cleaning of images accepts, and its faults.
+import Confinement
 
 /// The formats that browsers show and that are cleaned.
 public enum ImageFormat: String, CaseIterable, Sendable {
@@ -37,10 +38,13 @@ public enum ImageLimits {
   /// Address space of the process: a decoded image four times, and the program.
   public static let addressBytes: UInt64 = 1 << 30
   public static let processorSeconds: UInt64 = 20
-  /// On a busy machine the processor time takes several times as long.
   public static let wallSeconds: UInt32 = 120
   /// Of each of the two files that it writes. A re-encoded file may be larger than the original.
   public static let writtenBytes: UInt64 = 256 << 20
   /// Processes at a time, each with at most `addressBytes`.
   public static let processes = 2
+
+  static let process = ConfinementLimits(
+    addressBytes: addressBytes, processorSeconds: processorSeconds, writtenBytes: writtenBytes,
+    wallSeconds: wallSeconds)
 }

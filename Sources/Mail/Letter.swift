@@ -23,6 +23,9 @@ public struct Letter: Sendable, Equatable {
   /// The workspace's name, at the head.
   public var brand: String
   public var parts: [Part]
+  /// The line above which a reply stands; empty: nobody reads replies. Mail programs put what they
+  /// quote below it.
+  public var marker = ""
   /// Why the recipient gets it.
   public var reason = ""
   /// The link that ends such mail, with its words.
@@ -40,6 +43,7 @@ public struct Letter: Sendable, Equatable {
 
   public var text: String {
     var text = parts.map(plain).joined(separator: "\n\n")
+    if !marker.isEmpty { text = "\(marker)\n\n\(text)" }
     // The delimiter of a signature (RFC 3676 §4.3).
     if !reason.isEmpty || ending != nil { text += "\n\n-- \n" }
     if !reason.isEmpty { text += brand.isEmpty ? reason : "\(brand). \(reason)" }
@@ -75,6 +79,10 @@ public struct Letter: Sendable, Equatable {
 
   public var html: String {
     var rows = ""
+    if !marker.isEmpty {
+      let line = Letter.escaped(marker)
+      rows += row("<span class=\"small\" style=\"\(Letter.small)\">\(line)</span>")
+    }
     if !brand.isEmpty {
       rows += row("<b style=\"font-size:17px\">\(Letter.escaped(brand))</b>")
     }

@@ -1,8 +1,8 @@
 /// A message as bytes for SMTP (RFC 5322, RFC 2045 to 2047): plain text and HTML as alternatives,
 /// in UTF-8 as quoted-printable. The same content gives the same bytes at each attempt.
-import Primitives
+public import Primitives
 
-struct MIMEMessage {
+public struct MIMEMessage {
   /// The row of the outbox, from which Message-ID and boundary follow.
   var id: Identifier
   var date: WallTime
@@ -20,6 +20,22 @@ struct MIMEMessage {
   /// It was never sent (RFC 5322 §3.6.4 allows that).
   static func threadID(of session: Identifier, domain: String) -> String {
     "<conversation.\(session)@\(domain)>"
+  }
+
+  /// What an id of ours, without angle brackets, refers to; nil: it is none of this domain's.
+  public enum Reference: Sendable, Equatable {
+    case message(Identifier)
+    case conversation(Identifier)
+  }
+
+  public static func reference(_ id: String, domain: String) -> Reference? {
+    let parts = id.split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[1].lowercased() == domain.lowercased() else { return nil }
+    let thread = "conversation."
+    if parts[0].hasPrefix(thread) {
+      return Identifier(String(parts[0].dropFirst(thread.count))).map { .conversation($0) }
+    }
+    return Identifier(String(parts[0])).map { .message($0) }
   }
 
   var bytes: [UInt8] {

@@ -21,6 +21,9 @@ public struct MailDigest: Sendable, Equatable {
   static let bodyCharactersMax = 8_000
   static let earlierCharactersMax = 400
 
+  /// In the language of the message. `QuotedText` cuts a reply there.
+  public static let marker = "--- Reply above this line ---"
+
   var workspace: Identifier
   var session: Identifier
   var first: Int64
@@ -127,7 +130,11 @@ public struct MailDigest: Sendable, Equatable {
   /// - Parameters:
   ///   - sender: the workspace's settings.
   ///   - unsubscribe: the address that ends such mail.
-  func content(_ lines: [Line], sender: MailSender, unsubscribe: String?) -> MailContent? {
+  ///   - reply: where replies come back into the conversation, unless the workspace has an address
+  ///     for them.
+  func content(
+    _ lines: [Line], sender: MailSender, unsubscribe: String?, reply: MailAddress? = nil
+  ) -> MailContent? {
     guard let to = MailAddress(address, name: visitor) else { return nil }
     let answers = lines.filter { $0.seq >= first && $0.isAnswer }
     guard let author = answers.last?.author else { return nil }
@@ -162,10 +169,13 @@ public struct MailDigest: Sendable, Equatable {
     var letter = Letter(
       brand: brand, parts: parts, reason: "You get this because you wrote to us in the chat.")
     if let unsubscribe { letter.ending = ("Stop e-mails from us", unsubscribe) }
+    let comesBack = reply != nil && sender.replyTo == nil
+    if comesBack { letter.marker = MailDigest.marker }
     var content = MailContent(to: to, subject: "Your question to \(brand)", letter: letter)
     content.session = session
     content.unsubscribe = unsubscribe
     sender.sign(&content, as: author.isEmpty ? brand : "\(author) at \(brand)")
+    if comesBack { content.replyTo = reply }
     return content
   }
 

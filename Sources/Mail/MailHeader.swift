@@ -25,6 +25,8 @@ public struct MailAddress: Sendable, Equatable {
     WorkspaceSettings.Mail.isAddress(text)
   }
 
+  public var local: String { String(address.prefix { $0 != "@" }) }
+
   public var domain: String { String(address.drop { $0 != "@" }.dropFirst()) }
 
   /// `a…@example.com`, for those who shall recognise it and not read it.

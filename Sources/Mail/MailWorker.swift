@@ -16,6 +16,8 @@ public struct MailOptions: Sendable {
   public var from: MailAddress?
   /// The URL under which the gateway is reached, for links; nil: messages have none.
   public var publicURL: String?
+  /// Where replies of visitors come back; nil: nobody reads them.
+  public var replies: ReplyAddress?
   public var secrets: SecretBox
   public var schedule: RetrySchedule
   /// Receives log lines for the administrator, without addresses and contents.
@@ -219,7 +221,12 @@ public struct MailLoop: OutboxLoop, ~Copyable {
       $0 + UnsubscribeToken.path + token.text(by: options.secrets)
     }
     let id = Identifier.random()
-    guard let content = digest.content(lines, sender: sender, unsubscribe: unsubscribe) else {
+    let reply = options.replies?.address(
+      of: digest.session, in: digest.workspace, by: options.secrets)
+    guard
+      let content = digest.content(
+        lines, sender: sender, unsubscribe: unsubscribe, reply: reply)
+    else {
       // The row is the mark: such an address is not looked at again.
       _ = database.run(MailOutbox.unsendable(digest, id: id))
       return

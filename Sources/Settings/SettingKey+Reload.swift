@@ -42,7 +42,8 @@ extension SettingKey {
     case .credentialsKey: false
     // The mail server, its connection, and whether there is mail at all.
     case .mailSMTPURL, .mailUser, .mailPassword, .mailFrom, .mailSTARTTLS, .mailCAFile,
-      .mailTimeoutSeconds, .mailRetryMilliseconds:
+      .mailTimeoutSeconds, .mailRetryMilliseconds, .mailIMAPURL, .mailIMAPUser, .mailIMAPPassword,
+      .mailIMAPProcessed, .mailIMAPPollSeconds, .mailReplyTo, .mailVerdictServer:
       false
     // Requests under way go to the address of the start.
     case .channelsLineAPIURL, .channelsLineDataURL: false

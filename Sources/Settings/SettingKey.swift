@@ -79,6 +79,13 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case mailCAFile = "mail.ca_file"
   case mailTimeoutSeconds = "mail.timeout_seconds"
   case mailRetryMilliseconds = "mail.retry_milliseconds"
+  case mailIMAPURL = "mail.imap_url"
+  case mailIMAPUser = "mail.imap_user"
+  case mailIMAPPassword = "mail.imap_password"
+  case mailIMAPProcessed = "mail.imap_processed"
+  case mailIMAPPollSeconds = "mail.imap_poll_seconds"
+  case mailReplyTo = "mail.reply_to"
+  case mailVerdictServer = "mail.authserv_id"
   case channelsLineAPIURL = "channels.line_api_url"
   case channelsLineDataURL = "channels.line_data_url"
   case maintenanceWindow = "maintenance.window"
@@ -110,7 +117,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   var isSecret: Bool {
     switch self {
     case .databaseURL, .databaseDirectURL, .migrationsURL, .credentialsKey, .mailPassword,
-      .attachmentsS3AccessKey, .attachmentsS3SecretKey:
+      .mailIMAPPassword, .attachmentsS3AccessKey, .attachmentsS3SecretKey:
       true
     default: false
     }
@@ -143,6 +150,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .webhooksTimeoutSeconds: 1...60
     case .webhooksRetryMilliseconds, .mailRetryMilliseconds: 100...600_000
     case .mailTimeoutSeconds: 1...600
+    case .mailIMAPPollSeconds: 1...3_600
     case .attachmentsScannerSeconds: 1...300
     case .drainSeconds: 0...300
     case .maintenanceConversationDays, .maintenanceAuditDays: 0...36_500
@@ -191,10 +199,18 @@ public enum SettingKey: String, CaseIterable, Sendable {
         + "22:30-04:00 (UTC); empty: at any time"
     case .mailSMTPURL:
       "smtp://host:587 or smtps://host:465, without user and password; empty: no e-mail is sent"
-    case .mailUser, .mailPassword: "up to 256 characters, no control characters"
+    case .mailUser, .mailPassword, .mailIMAPUser, .mailIMAPPassword:
+      "up to 256 characters, no control characters"
     case .mailFrom: "an e-mail address such as chat@example.com"
     case .mailSTARTTLS: StartTLS.allCases.map(\.rawValue).joined(separator: ", ")
     case .mailCAFile: "the path of a PEM file"
+    case .mailIMAPURL:
+      "imaps://host/INBOX or imap://host/INBOX, without user and password; empty: no reply comes "
+        + "back"
+    case .mailIMAPProcessed: "the name of a folder: up to 100 letters, digits and . / - _"
+    case .mailReplyTo:
+      "an e-mail address such as chat@example.com, with up to 19 characters before the @"
+    case .mailVerdictServer: "the name of a mail server in its Authentication-Results"
     case .webhooksPorts: "up to 16 ports or ranges such as 443 or 8000-8999"
     case .allowedHosts: "* or up to 64 host names such as chat.internal, without scheme and port"
     default: "true or false"

@@ -200,6 +200,7 @@ extension MailSettings {
     check.optional(.mailCAFile, into: &caFile) { parsePath($0) }
     check.number(.mailTimeoutSeconds, into: &timeoutSeconds)
     check.number(.mailRetryMilliseconds, into: &retryMilliseconds)
+    readMailbox(&check)
     guard let smtpURL else { return }
     if from == nil { check.refuse(.mailFrom, because: "mail.smtp_url requires it") }
     if publicURL == nil {
@@ -211,6 +212,36 @@ extension MailSettings {
     if user != nil, startTLS != .required, smtpURL.hasPrefix("smtp:") {
       check.refuse(
         .mailSTARTTLS, because: "the password must not be sent without TLS: required or smtps://")
+    }
+  }
+}
+
+extension MailSettings {
+  private mutating func readMailbox(_ check: inout SettingsCheck) {
+    check.optional(.mailIMAPURL, into: &imapURL) { parseIMAPURL($0) }
+    check.optional(.mailIMAPUser, into: &imapUser) { parseMailCredential($0) }
+    check.optional(.mailIMAPPassword, into: &imapPassword) { parseMailCredential($0) }
+    check.value(.mailIMAPProcessed, into: &imapProcessed) { parseMailFolder($0) }
+    check.number(.mailIMAPPollSeconds, into: &imapPollSeconds)
+    check.optional(.mailReplyTo, into: &replyTo) { parseReplyAddress($0) }
+    check.optional(.mailVerdictServer, into: &verdictServer) { parseMailServerName($0) }
+    guard let imapURL else {
+      if replyTo != nil {
+        check.refuse(.mailReplyTo, because: "nobody reads replies without mail.imap_url")
+      }
+      return
+    }
+    if smtpURL == nil {
+      check.refuse(.mailIMAPURL, because: "mail.smtp_url is missing: nobody can reply")
+    }
+    if replyTo == nil { check.refuse(.mailReplyTo, because: "mail.imap_url requires it") }
+    if imapUser == nil { check.refuse(.mailIMAPUser, because: "mail.imap_url requires it") }
+    if imapPassword == nil {
+      check.refuse(.mailIMAPPassword, because: "mail.imap_url requires it")
+    }
+    if startTLS != .required, imapURL.hasPrefix("imap:") {
+      check.refuse(
+        .mailSTARTTLS, because: "the password must not be sent without TLS: required or imaps://")
     }
   }
 }

@@ -109,7 +109,7 @@ public struct WebhookSettings: Sendable, Equatable {
   public init() {}
 }
 
-/// Outgoing e-mail.
+/// E-mail in both directions.
 public struct MailSettings: Sendable, Equatable {
   /// The mail server. Nil: no e-mail is sent.
   public var smtpURL: String?
@@ -125,6 +125,17 @@ public struct MailSettings: Sendable, Equatable {
   public var timeoutSeconds = 60
   /// Milliseconds before the second attempt; each further pause is longer.
   public var retryMilliseconds = 30_000
+  /// The folder to which visitors' replies come. Nil: none is read.
+  public var imapURL: String?
+  public var imapUser: String?
+  public var imapPassword: String?
+  /// The folder into which messages are moved that are stored.
+  public var imapProcessed = "Processed"
+  public var imapPollSeconds = 20
+  /// The mailbox's address, to which visitors reply with a token in it.
+  public var replyTo: String?
+  /// The mail server whose `Authentication-Results` are believed (RFC 8601 §2.5); nil: none.
+  public var verdictServer: String?
 
   public init() {}
 }

@@ -163,6 +163,43 @@ func parseSMTPURL(_ text: String) -> String? {
   return text
 }
 
+/// `imaps://host:993/INBOX` or `imap://host/INBOX`, without user, query and fragment. Without a path
+/// the folder is INBOX.
+func parseIMAPURL(_ text: String) -> String? {
+  guard let scheme = ["imap://", "imaps://"].first(where: { text.hasPrefix($0) }) else {
+    return nil
+  }
+  let rest = text.dropFirst(scheme.utf8.count).split(
+    separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+  let folder = rest.count > 1 && !rest[1].isEmpty ? String(rest[1]) : "INBOX"
+  guard text.utf8.count <= 512, let authority = rest.first.flatMap({ HostAndPort($0) }),
+    !authority.host.isEmpty, authority.portText == nil || (authority.port ?? 0) > 0,
+    authority.host.utf8.allSatisfy({
+      $0.isASCIILetter || $0.isASCIIDigit || ".-:".utf8.contains($0)
+    }), parseMailFolder(folder) != nil
+  else { return nil }
+  return "\(scheme)\(rest[0])/\(folder)"
+}
+
+/// The name of a folder, which stands in commands and URLs as it is.
+func parseMailFolder(_ text: String) -> String? {
+  (1...100).contains(text.utf8.count)
+    && text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "./-_".utf8.contains($0) }
+    ? text : nil
+}
+
+/// An address in which a token has its place: see `Mail.ReplyAddress`.
+func parseReplyAddress(_ text: String) -> String? {
+  parseMailAddress(text).flatMap { $0.prefix { $0 != "@" }.utf8.count <= 19 ? $0 : nil }
+}
+
+/// An `authserv-id`: a host name, as a rule.
+func parseMailServerName(_ text: String) -> String? {
+  (1...255).contains(text.utf8.count)
+    && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"()<>;\"=".utf8.contains($0) }
+    ? text : nil
+}
+
 /// A user name or a password: no control characters, which end a line of SMTP.
 func parseMailCredential(_ text: String) -> String? {
   (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }

@@ -2,6 +2,7 @@
 import ArgumentParser
 import ImageCleaning
 import Kernel
+import MailParsing
 import Synchronization
 
 struct Chirrup: AsyncParsableCommand {
@@ -27,6 +28,7 @@ struct Chirrup: AsyncParsableCommand {
 enum Main {
   static func main() {
     CleaningProcess.runIfWanted(CommandLine.arguments)
+    MailReadingProcess.runIfWanted(CommandLine.arguments)
     if CommandLine.arguments.dropFirst().first == "serve" { StopSignals.block() }
     FirstThread.run { await Chirrup.main(nil) }
   }

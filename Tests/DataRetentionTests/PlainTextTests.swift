@@ -1,4 +1,5 @@
 import Testing
+import Texts
 
 @testable import DataRetention
 

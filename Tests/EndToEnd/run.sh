@@ -178,6 +178,7 @@ parts_max=4
 area none
 beside "queue" ./queue.sh
 beside "mail" ./mail.sh
+beside "replies by e-mail" ./replies.sh
 beside "widget, conversation" ./widget_talk.sh
 beside "console" ./console.sh
 beside "LINE" ./line.sh

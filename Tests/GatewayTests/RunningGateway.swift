@@ -60,7 +60,7 @@ final class RunningGateway {
     silent.logLevel = .critical
     let logger = book?.logger ?? silent
     let options = GatewayOptions(
-      settings: settings, version: version, schema: "20270504_channel_menus",
+      settings: settings, version: version, schema: "20270505_mail_replies",
       databaseURL: try Roles.gateway(url),
       signingSecret: Array(repeating: 9, count: 32),
       tokens: TokenAuthority(secret: Array(repeating: 9, count: 32)),

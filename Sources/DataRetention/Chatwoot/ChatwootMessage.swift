@@ -2,6 +2,7 @@
 import JSON
 import Postgres
 import Primitives
+import Texts
 
 enum ChatwootMessage {
   /// Lines for the attachments and for the fields of a form, at most.

@@ -3,6 +3,7 @@
 import Chat
 import JSON
 import Primitives
+import Texts
 
 /// The other system, and its words for what is imported.
 struct ImportedSystem {

@@ -3,6 +3,7 @@
 import JSON
 import Postgres
 public import Primitives
+import Texts
 
 extension ConversationImport {
   /// Reads and checks the files of a whole download from Intercom.

@@ -1,6 +1,7 @@
 /// Parts of Intercom's conversations as messages: who wrote them, and their HTML as plain text.
 import JSON
 import Primitives
+import Texts
 
 enum IntercomText {
   /// Lines for attachments, at most.

@@ -1,5 +1,6 @@
 import Attachments
 import Channels
+import IncomingMail
 import Kernel
 import Mail
 import REST
@@ -14,6 +15,7 @@ struct MetricsSnapshot {
   var webhooks = DeliveryMetrics()
   var push = PushMetrics()
   var mail = MailMetrics()
+  var replies = ReplyMetrics()
   var channels = ChannelMetrics()
   var api = APIMetrics()
   var attachments = AttachmentFigures()
@@ -38,6 +40,7 @@ struct MetricsSnapshot {
     webhooks = context.deliveries.metrics
     push = context.push.metrics
     mail = context.mail.metrics
+    replies = context.replies.metrics
     channels = context.channels.metrics
     api = context.api.metrics
     let counts = context.attachments.counts

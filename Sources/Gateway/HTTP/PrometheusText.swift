@@ -35,6 +35,7 @@ struct PrometheusText {
     metrics.deliveries(snapshot.webhooks)
     metrics.push(snapshot.push)
     metrics.mail(snapshot.mail)
+    metrics.replies(snapshot.replies)
     metrics.channels(snapshot.api.channels, snapshot.channels)
     metrics.requests(snapshot.api)
     metrics.assist(snapshot.api.assist)

@@ -1,8 +1,8 @@
-/// The text of an HTML message, and the division of long texts. Both take time proportional to the
-/// length of the text, and neither needs valid HTML.
+/// The text of an HTML message, of an import or an e-mail, and the division of long texts. Both
+/// take time proportional to the length of the text, and neither needs valid HTML.
 import Primitives
 
-enum PlainText {
+public enum PlainText {
   /// Elements whose content is not text.
   private static let hidden: Set<String> = ["style", "script", "head", "title"]
   /// Elements that begin a line, where they begin and where they end.
@@ -17,7 +17,7 @@ enum PlainText {
   private static let entityLength = 10
 
   /// Whether a text has elements of HTML.
-  static func isHTML(_ text: String) -> Bool {
+  public static func isHTML(_ text: String) -> Bool {
     text.contains("</") || text.contains("<br") || text.contains("<html")
   }
 
@@ -25,7 +25,7 @@ enum PlainText {
   /// between two others.
   ///
   /// - Parameter withLinks: the address of a link or an image follows its text.
-  static func ofHTML(_ html: String, withLinks: Bool = false) -> String {
+  public static func ofHTML(_ html: String, withLinks: Bool = false) -> String {
     let input = Array(html.unicodeScalars)
     var output: [Unicode.Scalar] = []
     var links = Links()
@@ -163,7 +163,7 @@ enum PlainText {
 
   /// Divides a text into parts of at most `bytes` bytes of UTF-8, between two characters, or inside
   /// of one that alone is longer.
-  static func parts(_ text: String, bytes: Int) -> [String] {
+  public static func parts(_ text: String, bytes: Int) -> [String] {
     guard text.utf8.count > bytes else { return [text] }
     var parts: [String] = []
     var part = ""

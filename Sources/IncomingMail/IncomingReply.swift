@@ -1,0 +1,148 @@
+/// A message of the mailbox as it is judged: a reply of a visitor, or the reason why it is none.
+import Channels
+import Chat
+import Directory
+import JSON
+import Mail
+import MailParsing
+import OpenSSL
+import Primitives
+import Texts
+
+/// Why a message does not become one of a conversation. The raw value is the label of the metric.
+public enum MailRefusal: String, CaseIterable, Sendable {
+  /// GMime has ended with it.
+  case unreadable
+  case tooLarge = "too_large"
+  /// An automatic answer, a list's or a bounce (RFC 3834 §2): to answer it may begin a loop.
+  case automatic
+  /// It is from the gateway itself.
+  case own
+  /// No token, or one that no key of ours has made; no conversation of that name.
+  case unknown
+  /// The conversation is deleted, or its visitor is erased.
+  case deleted
+  /// The workspace has blocked the visitor.
+  case blocked
+  /// The conversation had its share of an hour.
+  case tooMany = "too_many"
+  case empty
+  /// The log does not take it.
+  case rejected
+}
+
+/// What a reply says, until it is in the log. It is encrypted like what is sent.
+struct IncomingReply: Sendable, Equatable {
+  /// Messages that one reply becomes; the rest is left out.
+  static let partsMax = 8
+
+  var bodies: [String]
+  /// The author's address in short.
+  var author: String
+  /// The author's domain has confirmed it, and it is the visitor's address.
+  var isVerified: Bool
+  var verdict: MailVerdict
+
+  /// Nil without any text or file.
+  init?(_ mail: ParsedMail, visitorAddress: String, verdict: MailVerdict) {
+    var text = QuotedText.new(of: mail.text)
+    for file in mail.files { text += (text.isEmpty ? "" : "\n") + "[file: \(file)]" }
+    guard !text.allSatisfy(\.isWhitespace) else { return nil }
+    bodies = Array(
+      PlainText.parts(text, bytes: Limits.bodyBytes).prefix(IncomingReply.partsMax))
+    author = MailAddress(mail.from)?.masked ?? "…"
+    isVerified =
+      verdict.isPassed && mail.from.lowercased() == visitorAddress.lowercased()
+    self.verdict = verdict
+  }
+
+  /// The payload of its messages, which clients show.
+  var payload: [UInt8] {
+    var members: [String: JSONValue] = [
+      "from": .string(author), "verified": .bool(isVerified),
+    ]
+    for (name, value) in [("spf", verdict.spf), ("dkim", verdict.dkim), ("dmarc", verdict.dmarc)]
+    where !value.isEmpty { members[name] = .string(value) }
+    return JSONValue.object(["email": .object(members)]).text
+  }
+
+  // MARK: Stored
+
+  private static func place(of key: [UInt8]) -> String { "mail-reply:\(Base64.url.encode(key))" }
+
+  func seal(by secrets: SecretBox, key: [UInt8]) -> SecretBox.Sealed {
+    let members: [String: JSONValue] = [
+      "bodies": .array(bodies.map { .string($0) }), "author": .string(author),
+      "verified": .bool(isVerified), "spf": .string(verdict.spf), "dkim": .string(verdict.dkim),
+      "dmarc": .string(verdict.dmarc),
+    ]
+    return secrets.seal(JSONValue.object(members).text, place: IncomingReply.place(of: key))
+  }
+
+  /// Nil if the key that encrypted it is not configured any longer.
+  init?(_ sealed: SecretBox.Sealed, key: [UInt8], by secrets: SecretBox) {
+    guard let bytes = secrets.open(sealed, place: IncomingReply.place(of: key)),
+      let members = JSONValue(bytes)?.object,
+      let bodies = members["bodies"]?.array?.compactMap(\.string),
+      let author = members["author"]?.string
+    else { return nil }
+    self.bodies = bodies
+    self.author = author
+    isVerified = members["verified"]?.bool == true
+    verdict = MailVerdict()
+    verdict.spf = members["spf"]?.string ?? ""
+    verdict.dkim = members["dkim"]?.string ?? ""
+    verdict.dmarc = members["dmarc"]?.string ?? ""
+  }
+}
+
+extension ParsedMail {
+  /// Whether a program has written it (RFC 3834 §5, and what programs write for the same).
+  var isAutomatic: Bool {
+    if isReport { return true }
+    if let automatic = fields["auto-submitted"] {
+      let word = automatic.prefix { $0 != ";" && !$0.isWhitespace }
+      if word.lowercased() != "no" { return true }
+    }
+    let precedence = fields["precedence"]?.lowercased().filter { !$0.isWhitespace } ?? ""
+    if ["bulk", "list", "junk", "auto_reply"].contains(precedence) { return true }
+    if let path = fields["return-path"], path.filter({ !$0.isWhitespace }) == "<>" { return true }
+    return ["list-id", "x-auto-response-suppress", "x-autoreply", "x-autorespond"].contains {
+      fields[$0] != nil
+    }
+  }
+}
+
+/// The name under which a message of the mailbox is stored once.
+enum MailKey {
+  /// Of the author's Message-ID, which stays when the message is moved or fetched again.
+  static func of(messageID: String) -> [UInt8] { digest("message-id \(messageID)") }
+
+  /// Of its place, for messages without one.
+  static func of(folder: String, validity: String, number: UInt32) -> [UInt8] {
+    digest("place \(folder) \(validity) \(number)")
+  }
+
+  /// Of a mailbox, for its lease.
+  static func of(mailbox: String, user: String) -> [UInt8] { digest("mailbox \(mailbox) \(user)") }
+
+  /// The id of a message that a reply becomes: the same whenever it is made.
+  static func message(
+    _ part: Int, of key: [UInt8], in workspace: Identifier
+  ) -> Identifier {
+    place(in: workspace).identifier("\(part):\(Base64.url.encode(key))")
+  }
+
+  /// The id of a conversation that a reply begins.
+  static func session(
+    _ attempt: Int, of key: [UInt8], in workspace: Identifier
+  ) -> Identifier {
+    place(in: workspace).identifier("session:\(attempt):\(Base64.url.encode(key))")
+  }
+
+  private static func place(in workspace: Identifier) -> ChannelPeople.Person {
+    ChannelPeople.Person(workspace: workspace, channel: "email", address: "")
+  }
+
+  private static func digest(_ text: String) -> [UInt8] { SHA256.digest(Array(text.utf8)) }
+}

@@ -1,0 +1,139 @@
+/// Brings replies by e-mail into the log: a reply becomes messages of the visitor, by the same
+/// pipeline as those of the widget. Their ids are derived from that of the e-mail, so each is
+/// stored once, however often the reply is processed.
+import Chat
+public import Conversations
+public import Directory
+import Postgres
+public import Primitives
+
+public final class MailInbox: Sendable {
+  /// Why a reply stays where it is.
+  private enum Delay: Error {
+    case query(QueryFailure)
+    /// The store is unavailable, or the conversation changed too often meanwhile.
+    case later
+  }
+
+  /// How often the conversation is looked for again, after it was closed meanwhile.
+  static let attemptsMax = 4
+
+  private let database: any Database
+  private let sessions: any Sessions
+  private let secrets: SecretBox
+  private let log: @Sendable (String) -> Void
+
+  public init(
+    database: any Database, sessions: any Sessions, secrets: SecretBox,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.database = database
+    self.sessions = sessions
+    self.secrets = secrets
+    self.log = log
+  }
+
+  /// Workspaces with replies that are not processed. Empty after a failure.
+  public func workspaces() async -> [Identifier] {
+    do throws(Delay) {
+      return try await run(MailReceived.workspaces())
+    } catch {
+      report(error)
+      return []
+    }
+  }
+
+  /// Processes the replies of a workspace, the oldest first. One that cannot be processed now
+  /// keeps back the later ones of its conversation, so that they stay in order.
+  public func process(in workspace: Identifier) async {
+    do throws(Delay) {
+      var delayed: Set<Identifier> = []
+      for reply in try await run(MailReceived.pending(in: workspace))
+      where !delayed.contains(reply.session) {
+        do throws(Delay) {
+          try await settle(reply, try await result(of: reply, in: workspace))
+        } catch {
+          report(error)
+          guard case .query(.refused(let state, _)) = error, !state.isTransient else {
+            delayed.insert(reply.session)
+            continue
+          }
+          // It would be refused again, and others would wait behind it.
+          try await settle(reply, .rejected)
+        }
+      }
+    } catch {
+      report(error)
+    }
+  }
+
+  private func settle(
+    _ reply: MailReceived.Pending, _ refusal: MailRefusal?
+  ) async throws(Delay) {
+    _ = try await run(Statement(MailReceived.settle(reply.key, refusal)) { $0.affected })
+  }
+
+  /// Nil: it is in the log.
+  private func result(
+    of reply: MailReceived.Pending, in workspace: Identifier
+  ) async throws(Delay) -> MailRefusal? {
+    // Another gateway may have the key.
+    guard let content = IncomingReply(reply.content, key: reply.key, by: secrets) else {
+      throw .later
+    }
+    for (part, body) in content.bodies.enumerated() {
+      if let refusal = try await append(body, part, of: reply, content, workspace) {
+        return refusal
+      }
+    }
+    return nil
+  }
+
+  private func append(
+    _ body: String, _ part: Int, of reply: MailReceived.Pending, _ content: IncomingReply,
+    _ workspace: Identifier
+  ) async throws(Delay) -> MailRefusal? {
+    let id = MailKey.message(part, of: reply.key, in: workspace)
+    for attempt in 0..<MailInbox.attemptsMax {
+      let arrival = try await run(
+        MailReceived.arrive(
+          reply.session, in: workspace, message: id,
+          fresh: MailKey.session(attempt, of: reply.key, in: workspace)))
+      guard let arrival else { return .deleted }
+      if arrival.isKnown { return nil }
+      if arrival.isBanned { return .blocked }
+      guard let session = arrival.session else { continue }
+      let outcome = await sessions.append(
+        session: session, workspace: workspace, id: id, role: .visitor, kind: .text,
+        sender: arrival.visitor, senderName: Array(arrival.name.utf8), body: Array(body.utf8),
+        payload: content.payload)
+      switch outcome.verdict {
+      case .stored:
+        if arrival.isNew { sessions.changed(session: session, of: workspace) }
+        return nil
+      // A conflict: an earlier run stored it, in a conversation that was deleted since.
+      case .duplicate, .conflict: return nil
+      case .rejected: return .rejected
+      case .unavailable: throw .later
+      case .closed, .noSuchSession: continue
+      }
+    }
+    throw .later
+  }
+
+  private func run<Answer>(_ statement: Statement<Answer>) async throws(Delay) -> Answer {
+    do throws(QueryFailure) {
+      return try await database.run(statement)
+    } catch {
+      throw .query(error)
+    }
+  }
+
+  /// An unavailable or overloaded PostgreSQL is not logged here.
+  private func report(_ delay: Delay) {
+    guard case .query(.refused(let state, let message)) = delay, !state.isTransient else { return }
+    log(
+      "a reply by e-mail cannot be processed: PostgreSQL refused a statement: \(state.code) "
+        + message)
+  }
+}

@@ -1,0 +1,330 @@
+"""Replies of visitors by e-mail, from a real mailbox into conversations.
+
+Started by replies.sh with the configuration of Dovecot. Starts Dovecot and the gateway by itself, and kills both.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import replies_shapes as shapes
+from mail_server import Server
+from mail_test import Failure, Mail, TALK, Visitor, html, parse, plain
+
+REPLIES = 100  # in the part with kill -9
+
+
+class Replies(Mail):
+    def __init__(self, options) -> None:
+        super().__init__(options)
+        self.box_folder = f"{options.folder}/box"
+        self.dovecot = None
+        self.delivered = 0
+        self.server = Server(options.smtp_port)
+
+    # Programs
+
+    def start_dovecot(self) -> None:
+        self.dovecot = subprocess.Popen([f"{self.options.folder}/dovecot"])
+        self.until("Dovecot", lambda: subprocess.run(
+            ["bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{self.options.imap}"],
+            stderr=subprocess.DEVNULL).returncode == 0)
+
+    def stop_dovecot(self) -> None:
+        self.dovecot.terminate()
+        self.dovecot.wait(30)
+
+    def gateway_with(self, authority="ours", password=None, **settings) -> None:
+        values = dict(smtp_url=f"smtp://127.0.0.1:{self.options.smtp_port}", starttls="off", imap_user="chat",
+                      imap_url=f"imaps://localhost:{self.options.imaps}/INBOX",
+                      ca_file=f"{self.options.folder}/{authority}-ca.pem",
+                      imap_password_file=password or self.options.secret, **settings)
+        self.start(**{name: value for name, value in values.items() if value})
+
+    # The mailbox
+
+    def deliver(self, content: bytes) -> None:
+        self.delivered += 1
+        name = f"{int(time.time())}.M{self.delivered:08d}.test"
+        path = f"{self.box_folder}/tmp/{name}"
+        with open(path, "wb") as file:
+            file.write(content)
+        shutil.chown(path, "nobody", "nogroup")
+        os.rename(path, f"{self.box_folder}/new/{name}")
+
+    def inbox(self) -> int:
+        return sum(len(os.listdir(f"{self.box_folder}/{folder}")) for folder in ("new", "cur"))
+
+    def processed(self) -> int:
+        folder = f"{self.box_folder}/.Processed"
+        return sum(len(os.listdir(f"{folder}/{name}")) for name in ("new", "cur")) if os.path.isdir(folder) else 0
+
+    def settled(self) -> bool:
+        return self.inbox() == 0 and self.sql("SELECT count(*) FROM mail_received WHERE state = 'pending'") == "0"
+
+    # Conversations
+
+    def replies(self, session: str) -> list:
+        """Text and payload of the visitor's messages by e-mail."""
+        rows = self.sql("SELECT coalesce(json_agg(json_build_array(content, payload) ORDER BY seq), '[]') FROM chats "
+                        f"WHERE session_id = '{session}' AND role = 'visitor' AND payload::text LIKE '%\"email\"%'")
+        return json.loads(rows)
+
+    def refusals(self) -> dict:
+        rows = self.sql("SELECT json_object_agg(reason, n) FROM (SELECT reason, count(*) AS n FROM mail_received "
+                        "WHERE state = 'refused' GROUP BY 1) AS t")
+        return json.loads(rows or "null") or {}
+
+    def answered(self, name: str, address: str, count=1):
+        """A visitor who has got an answer by e-mail; the message, and the address for replies."""
+        visitor = Visitor(self, name, address)
+        seen = len(self.server.box.taken)
+        for _ in range(count):
+            visitor.answer("We have two in Rotterdam.")
+        self.until("the answers by e-mail", lambda: len(self.server.box.taken) > seen)
+        message = parse(self.server.box.taken[-1][1])
+        visitor.reply_to = message["Reply-To"].addresses[0].addr_spec
+        return visitor, message
+
+    # Parts
+
+    def outgoing(self) -> None:
+        self.visitor, message = self.answered("Ada", "ada@example.org")
+        local = self.visitor.reply_to.split("@")[0]
+        self.promise("the message asks for replies to a token of the conversation",
+                     local.startswith("replies+r.") and len(local) <= 64
+                     and self.visitor.reply_to == self.visitor.reply_to.lower())
+        self.promise("the message has the line above which a reply stands",
+                     plain(message).startswith(shapes.MARKER) and shapes.MARKER in html(message))
+        self.message_id = message["Message-ID"]
+
+    def shapes(self) -> None:
+        # Of several conversations, because of their limit per hour.
+        cases = shapes.shapes(self.visitor.reply_to)
+        for _, content, _ in cases:
+            self.deliver(content)
+        self.until("all are settled", self.settled)
+        found = [text for text, _ in self.replies(self.visitor.session)]
+        for name, _, texts in cases:
+            holds = all(text in found for text in texts)
+            self.promise(f"a reply: {name}", holds)
+            if not holds:
+                print("      wanted", [text[:300] for text in texts])
+        wanted = [text for _, _, texts in cases for text in texts]
+        self.promise("each once, in the order of the mailbox", found == wanted)
+        if found != wanted:
+            print("      found", [text[:120] for text in found], self.refusals())
+        self.promise("the mailbox's messages are in the other folder", self.processed() == len(cases))
+        self.promise("nothing was refused", self.refusals() == {})
+
+    def sender(self) -> None:
+        visitor, _ = self.answered("Eve", "eve@example.org")
+        passed = "mx.gateway.example; dkim=pass header.d=example.org; spf=pass; dmarc=pass header.from=example.org"
+        for number, author, results in (
+                ("v1", "eve@example.org", passed), ("v2", "eve@example.org", passed.replace("mx.", "evil.")),
+                ("v3", "eve@example.org", passed.replace("=pass", "=fail")), ("v4", "other@example.org", passed),
+                ("v5", "eve@example.org", None)):
+            self.deliver(shapes.plain(visitor.reply_to, number, number, author=author, Authentication_Results=results))
+        self.until("all are settled", self.settled)
+        found = [payload["email"] for _, payload in self.replies(visitor.session)]
+        self.promise("only the visitor's address with a verdict of our server is verified",
+                     [one["verified"] for one in found] == [True, False, False, False, False])
+        self.promise("the message says who has written, in short", found[0] == {
+            "from": "e…@example.org", "verified": True, "dmarc": "pass", "dkim": "pass", "spf": "pass"}
+            and found[3]["from"] == "o…@example.org" and found[2].get("dmarc") == "fail" and "dmarc" not in found[1])
+
+    def refused(self) -> None:
+        visitor, message = self.answered("Bob", "bob@example.org")
+        to, mine = visitor.reply_to, "bob@example.org"
+        gone, _ = self.answered("Gone", "gone@example.org")
+        banned, _ = self.answered("Bad", "bad@example.org")
+        self.sql(f"UPDATE chat_sessions SET deleted_at = now() WHERE id = '{gone.session}'")
+        self.sql("UPDATE visitors SET banned_at = now() WHERE email = 'bad@example.org'")
+        forged = to.replace(to[12], "a" if to[12] != "a" else "b")
+        code = to.split("@")[0][-2]
+        forged_code = to.replace(f"{code}{to.split('@')[0][-1]}@", f"{'a' if code != 'a' else 'b'}a@")
+        thread = dict(In_Reply_To=message["Message-ID"], References="<x@y> " + message["Message-ID"])
+        before = self.metric("mail_received_total")
+        cases = [
+            ("automatic", shapes.plain(to, "r1", "away", Auto_Submitted="auto-replied")),
+            ("automatic", shapes.plain(to, "r2", "list", List_Id="<list.example.org>")),
+            ("automatic", shapes.plain(to, "r3", "bulk", Precedence="bulk")),
+            ("automatic", b"Return-Path: <>\r\n" + shapes.plain(to, "r4", "bounce")),
+            ("automatic", shapes.plain(to, "r5", "away", X_Auto_Response_Suppress="All")),
+            ("automatic", shapes.head(to, "r6", Content_Type='multipart/report; boundary="b"')
+             + b"\r\n--b\r\n\r\nx\r\n--b--"),
+            ("own", shapes.plain(to, "r7", "own", author="chat@gateway.example")),
+            ("own", shapes.plain(to, "r8", "own", author=to)),
+            ("own", shapes.plain(to, "r9", "own", Message_ID=message["Message-ID"])),
+            ("unknown", shapes.plain("replies@gateway.example", "r10", "no token")),
+            ("unknown", shapes.plain(forged, "r11", "another conversation")),
+            ("unknown", shapes.plain(forged_code, "r12", "another code")),
+            ("unknown", shapes.plain("replies@gateway.example", "r13", "stranger", author="eve@example.org", **thread)),
+            ("deleted", shapes.plain(gone.reply_to, "r14", "gone")),
+            ("blocked", shapes.plain(banned.reply_to, "r15", "banned")),
+            ("empty", shapes.plain(to, "r16", " \n \n")),
+            ("empty", shapes.deep(to, "r17")),
+            ("too_large", shapes.plain(to, "r18", "large\n" * 5_000_000)),
+        ]
+        for _, content in cases:
+            self.deliver(content)
+        self.until("all are settled", self.settled, seconds=120)
+        wanted = {reason: sum(1 for one, _ in cases if one == reason) for reason, _ in cases}
+        self.promise("what is no reply is stored with its reason", self.refusals() == wanted)
+        if self.refusals() != wanted:
+            print("      found", self.refusals(), "wanted", wanted)
+        self.promise("none of these is in a conversation",
+                     all(self.replies(one.session) == [] for one in (visitor, gone, banned)))
+        self.promise("they are counted", self.metric("mail_received_total") - before == len(cases)
+                     and self.metric('mail_received_refused_total{reason="automatic"}') >= wanted["automatic"])
+        self.deliver(shapes.plain("replies@gateway.example", "r19", "the reply of a thread", author=mine, **thread))
+        self.until("a reply without the token", self.settled)
+        self.promise("without the token, the visitor's own address and our Message-ID lead to the conversation",
+                     [text for text, _ in self.replies(visitor.session)] == ["the reply of a thread"])
+        self.deliver(shapes.plain("replies@gateway.example", "r19", "the reply of a thread", author=mine, **thread))
+        self.until("the same again", self.settled)
+        self.promise("a message that comes again is stored once", len(self.replies(visitor.session)) == 1)
+        for number in range(35):
+            self.deliver(shapes.plain(to, f"m{number}", f"many {number}", author=mine))
+        self.until("all are settled", self.settled)
+        self.promise("a conversation takes 30 replies in an hour", len(self.replies(visitor.session)) == 30
+                     and self.refusals().get("too_many") == 6)
+
+    def closed(self) -> None:
+        visitor, _ = self.answered("Carl", "carl@example.org")
+        self.ask("POST", f"{TALK}/{visitor.session}/close", {})
+        for number in range(2):
+            self.deliver(shapes.plain(visitor.reply_to, f"c{number}", f"after the end {number}", author=visitor.address))
+            self.until("it is settled", self.settled)
+        session = self.sql("SELECT DISTINCT session_id FROM chats WHERE content LIKE 'after the end%'")
+        self.promise("a reply to a closed conversation begins one new conversation of the visitor",
+                     session != visitor.session and [text for text, _ in self.replies(session)]
+                     == ["after the end 0", "after the end 1"])
+
+    def killed(self) -> None:
+        visitors = [self.answered(f"K{number}", f"k{number}@example.org")[0] for number in range(5)]
+        for number in range(REPLIES):
+            visitor = visitors[number % 5]
+            self.deliver(shapes.plain(visitor.reply_to, f"k{number}", f"reply {number}", author=visitor.address))
+        kills, done = 0, -1
+        while not self.settled() and kills < 40:
+            # The gateway is killed while it works: not before it has moved something, and at another place each time.
+            left = self.inbox()
+            self.until("the mailbox is read", lambda: self.inbox() < left or self.settled())
+            time.sleep(0.013 * kills % 0.3)
+            if self.settled():
+                break
+            self.kill()
+            kills += 1
+            self.gateway_with()
+        self.until("all are settled", self.settled)
+        wanted = [[f"reply {number}" for number in range(place, REPLIES, 5)] for place in range(5)]
+        found = [[text for text, _ in self.replies(visitor.session)] for visitor in visitors]
+        print(f"      killed {kills} times")
+        self.promise(f"kill -9 in the midst of {REPLIES} replies, {kills} times: 0 lost, 0 doubled, in order",
+                     kills >= 3 and found == wanted)
+        if found != wanted:
+            print("      found", found)
+
+    def stored_and_not_moved(self) -> None:
+        """kill -9 between the commit and the move, which a folder that cannot be written holds open."""
+        visitor, _ = self.answered("Last", "last@example.org")
+        self.stop()
+        place = f"{self.box_folder}/.Processed"
+        os.rename(place, place + "-away")
+        open(place, "w").close()  # Dovecot can neither create the folder nor use it
+        self.deliver(shapes.plain(visitor.reply_to, "last", "the reply of the last", author=visitor.address))
+        self.gateway_with()
+        self.until("it is stored", lambda: len(self.replies(visitor.session)) == 1)
+        time.sleep(3)
+        stays = self.inbox() == 1
+        self.kill()
+        os.remove(place)
+        os.rename(place + "-away", place)
+        self.gateway_with()
+        self.until("it is moved", self.settled)
+        self.promise("kill -9 after the commit and before the move: found again, and stored once",
+                     stays and len(self.replies(visitor.session)) == 1)
+
+    def log_lines(self, text: str) -> int:
+        with open(self.options.log, encoding="utf-8", errors="replace") as log:
+            return sum(text in line for line in log)
+
+    def away(self) -> None:
+        visitor, _ = self.answered("Way", "way@example.org")
+        before = self.log_lines("the mailbox cannot be read")
+        self.stop_dovecot()
+        self.until("a log line", lambda: self.log_lines("the mailbox cannot be read") > before)
+        self.deliver(shapes.plain(visitor.reply_to, "away", "the reply of patience", author=visitor.address))
+        time.sleep(8)
+        lines = self.log_lines("the mailbox cannot be read") - before
+        self.start_dovecot()
+        self.until("the reply comes", lambda: self.settled() and self.replies(visitor.session))
+        self.promise("a server that is away: one log line, and nothing is lost", lines == 1
+                     and self.log_lines("the mailbox is read again") >= 1
+                     and [text for text, _ in self.replies(visitor.session)] == ["the reply of patience"])
+        self.stop()
+
+    def wrong(self, what: str, words: str, **settings) -> None:
+        before, logged = self.log_lines(words), self.dovecot_logins()
+        self.gateway_with(**settings)
+        self.until(f"a log line about {what}", lambda: self.log_lines(words) > before)
+        time.sleep(6)
+        attempts = self.dovecot_logins() - logged
+        self.promise(f"{what}: one log line, {attempts} attempts in 6 s",
+                     self.log_lines(words) == before + 1 and attempts <= 6)
+        self.stop()
+
+    def dovecot_logins(self) -> int:
+        with open(f"{self.options.folder}/dovecot.log", encoding="utf-8", errors="replace") as log:
+            return sum("imap-login: " in line for line in log)
+
+    def starttls(self) -> None:
+        self.gateway_with(starttls="required", imap_url=f"imap://localhost:{self.options.imap}")
+        self.deliver(shapes.plain(self.visitor.reply_to, "starttls", "the reply over STARTTLS", List_Id="<no.reply>"))
+        self.until("it is settled", self.settled)
+        with open(f"{self.options.folder}/dovecot.log", encoding="utf-8", errors="replace") as log:
+            secure = [line for line in log if "imap-login: Info: Login: user=<chat>" in line][-1]
+        self.promise("imap:// turns to TLS", ", TLS," in secure)
+        self.stop()
+
+    def run(self) -> int:
+        self.server.start()
+        self.start_dovecot()
+        self.gateway_with()
+        self.settings()
+        for part in (self.outgoing, self.shapes, self.sender, self.refused, self.closed, self.killed,
+                     self.stored_and_not_moved, self.away):
+            part()
+        wrong = f"{self.options.folder}/wrong"
+        with open(wrong, "w", encoding="utf-8") as file:
+            file.write("wrong\n")
+        self.wrong("a wrong password", "Authentication failed", password=wrong)
+        self.wrong("a certificate that is not trusted", "the mailbox cannot be read: SSL peer certificate",
+                   authority="other")
+        self.starttls()
+        return self.failures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    for name in ("chirrup", "database", "port", "psql", "log", "folder", "imap", "imaps", "secret", "smtp-port"):
+        parser.add_argument(f"--{name}", required=True)
+    options = parser.parse_args()
+    options.smtp_port, options.box = int(options.smtp_port), ""
+    run = Replies(options)
+    try:
+        raise SystemExit(1 if run.run() else 0)
+    finally:
+        for process in (run.gateway, run.dovecot):
+            if process and process.poll() is None:
+                process.send_signal(signal.SIGTERM if process is run.dovecot else signal.SIGKILL)
+                process.wait(30)
+
+
+if __name__ == "__main__":
+    main()
