@@ -151,7 +151,7 @@ public enum VisitorData {
         AND s.user_id IN (SELECT id FROM person)
     ), replied AS (
       DELETE FROM mail_received r USING chat_sessions s WHERE r.workspace_id = $1::uuid
-        AND s.workspace_id = $1::uuid AND s.id = r.session_id
+        AND s.workspace_id = $1::uuid AND s.id IN (r.session_id, r.stored_in)
         AND s.user_id IN (SELECT id FROM person)
     ), told AS (
       DELETE FROM webhook_deliveries WHERE workspace_id = $1::uuid

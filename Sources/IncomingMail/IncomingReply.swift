@@ -61,8 +61,7 @@ struct IncomingReply: Sendable, Equatable {
     var members: [String: JSONValue] = [
       "from": .string(author), "verified": .bool(isVerified),
     ]
-    for (name, value) in [("spf", verdict.spf), ("dkim", verdict.dkim), ("dmarc", verdict.dmarc)]
-    where !value.isEmpty { members[name] = .string(value) }
+    for (name, value) in verdict.results { members[name] = .string(value) }
     return JSONValue.object(["email": .object(members)]).text
   }
 

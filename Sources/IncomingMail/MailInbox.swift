@@ -15,6 +15,12 @@ public final class MailInbox: Sendable {
     case later
   }
 
+  private enum Appended {
+    /// Nil: in a conversation that was deleted since.
+    case stored(in: Identifier?)
+    case refused(MailRefusal)
+  }
+
   /// How often the conversation is looked for again, after it was closed meanwhile.
   static let attemptsMax = 4
 
@@ -51,7 +57,7 @@ public final class MailInbox: Sendable {
       for reply in try await run(MailReceived.pending(in: workspace))
       where !delayed.contains(reply.session) {
         do throws(Delay) {
-          try await settle(reply, try await result(of: reply, in: workspace))
+          try await store(reply, in: workspace)
         } catch {
           report(error)
           guard case .query(.refused(let state, _)) = error, !state.isTransient else {
@@ -59,7 +65,7 @@ public final class MailInbox: Sendable {
             continue
           }
           // It would be refused again, and others would wait behind it.
-          try await settle(reply, .rejected)
+          try await settle(reply, .rejected, in: nil)
         }
       }
     } catch {
@@ -68,40 +74,41 @@ public final class MailInbox: Sendable {
   }
 
   private func settle(
-    _ reply: MailReceived.Pending, _ refusal: MailRefusal?
+    _ reply: MailReceived.Pending, _ refusal: MailRefusal?, in session: Identifier?
   ) async throws(Delay) {
-    _ = try await run(Statement(MailReceived.settle(reply.key, refusal)) { $0.affected })
+    _ = try await run(Statement(MailReceived.settle(reply.key, refusal, in: session)) { $0.count })
   }
 
-  /// Nil: it is in the log.
-  private func result(
-    of reply: MailReceived.Pending, in workspace: Identifier
-  ) async throws(Delay) -> MailRefusal? {
+  private func store(
+    _ reply: MailReceived.Pending, in workspace: Identifier
+  ) async throws(Delay) {
     // Another gateway may have the key.
     guard let content = IncomingReply(reply.content, key: reply.key, by: secrets) else {
       throw .later
     }
+    var session: Identifier?
     for (part, body) in content.bodies.enumerated() {
-      if let refusal = try await append(body, part, of: reply, content, workspace) {
-        return refusal
+      switch try await append(body, part, of: reply, content, workspace) {
+      case .refused(let refusal): return try await settle(reply, refusal, in: session)
+      case .stored(let place): if part == 0 { session = place }
       }
     }
-    return nil
+    try await settle(reply, nil, in: session)
   }
 
   private func append(
     _ body: String, _ part: Int, of reply: MailReceived.Pending, _ content: IncomingReply,
     _ workspace: Identifier
-  ) async throws(Delay) -> MailRefusal? {
+  ) async throws(Delay) -> Appended {
     let id = MailKey.message(part, of: reply.key, in: workspace)
     for attempt in 0..<MailInbox.attemptsMax {
       let arrival = try await run(
         MailReceived.arrive(
           reply.session, in: workspace, message: id,
           fresh: MailKey.session(attempt, of: reply.key, in: workspace)))
-      guard let arrival else { return .deleted }
-      if arrival.isKnown { return nil }
-      if arrival.isBanned { return .blocked }
+      guard let arrival else { return .refused(.deleted) }
+      if let place = arrival.known { return .stored(in: place) }
+      if arrival.isBanned { return .refused(.blocked) }
       guard let session = arrival.session else { continue }
       let outcome = await sessions.append(
         session: session, workspace: workspace, id: id, role: .visitor, kind: .text,
@@ -110,10 +117,11 @@ public final class MailInbox: Sendable {
       switch outcome.verdict {
       case .stored:
         if arrival.isNew { sessions.changed(session: session, of: workspace) }
-        return nil
-      // A conflict: an earlier run stored it, in a conversation that was deleted since.
-      case .duplicate, .conflict: return nil
-      case .rejected: return .rejected
+        return .stored(in: session)
+      case .duplicate: return .stored(in: session)
+      // An earlier run stored it, in a conversation that was deleted since.
+      case .conflict: return .stored(in: nil)
+      case .rejected: return .refused(.rejected)
       case .unavailable: throw .later
       case .closed, .noSuchSession: continue
       }

@@ -13,7 +13,8 @@ enum MailReceived {
   /// Messages that one run reads.
   static let processedMax: Int64 = 100
   static let sweptMax: Int64 = 200
-  /// Days for which rows are kept: as long as a mailbox may come back from a backup.
+  /// Days for which refused ones are kept: as long as a mailbox may come back from a backup. The
+  /// others are deleted with their conversations.
   static let keptDays: Int64 = 30
 
   // MARK: The conversation
@@ -70,6 +71,7 @@ enum MailReceived {
         .text(content?.keyID), content.map { .bytes($0.bytes) } ?? .null,
         .text(judged.refusal?.rawValue), .int(perHour), .text(MailRefusal.tooMany.rawValue),
         .uuid(content == nil ? nil : message), .text(judged.author), .bool(judged.isVerified),
+        .text(judged.verdict),
       ])
   }
 
@@ -81,10 +83,10 @@ enum MailReceived {
         THEN $8::text END) AS reason
     )
     INSERT INTO mail_received (key, workspace_id, session_id, state, reason, message_id, author,
-      is_verified, key_id, ciphertext, ended_at)
+      is_verified, verdict, key_id, ciphertext, ended_at)
     SELECT $1::bytea, $2::uuid, $3::uuid,
       CASE WHEN reason IS NULL THEN 'pending' ELSE 'refused' END, coalesce(reason, ''),
-      CASE WHEN reason IS NULL THEN $9::uuid END, $10::text, $11::boolean,
+      CASE WHEN reason IS NULL THEN $9::uuid END, $10::text, $11::boolean, $12::text,
       CASE WHEN reason IS NULL THEN $4::text END,
       CASE WHEN reason IS NULL THEN $5::bytea END, CASE WHEN reason IS NOT NULL THEN now() END
     FROM judged
@@ -112,7 +114,7 @@ enum MailReceived {
     Query(
       """
       DELETE FROM mail_received WHERE key = ANY (ARRAY(SELECT key FROM mail_received
-        WHERE state <> 'pending' AND received_at < now() - $1::bigint * interval '1 day'
+        WHERE state = 'refused' AND received_at < now() - $1::bigint * interval '1 day'
         LIMIT 5000))
       """, [.int(keptDays)]),
     Query("DELETE FROM mail_readers WHERE ends_at < now() - interval '1 day'"),
@@ -155,19 +157,25 @@ enum MailReceived {
   }
 
   /// Notes what became of a reply. Its text is in the log, or of no more use.
-  static func settle(_ key: [UInt8], _ refusal: MailRefusal?) -> Query {
+  ///
+  /// - Parameter session: the conversation that has it.
+  static func settle(
+    _ key: [UInt8], _ refusal: MailRefusal?, in session: Identifier?
+  ) -> Query {
     Query(
       """
-      UPDATE mail_received SET state = CASE WHEN $2::text IS NULL THEN 'stored' ELSE 'refused' END,
-        reason = coalesce($2::text, ''), ended_at = now(), key_id = NULL, ciphertext = NULL
+      UPDATE mail_received r SET state = CASE WHEN $2::text IS NULL THEN 'stored' ELSE 'refused' END,
+        reason = coalesce($2::text, ''), ended_at = now(), key_id = NULL, ciphertext = NULL,
+        stored_in = (SELECT s.id FROM chat_sessions s
+          WHERE s.workspace_id = r.workspace_id AND s.id = $3::uuid)
       WHERE key = $1::bytea AND state = 'pending'
-      """, [.bytes(key), .text(refusal?.rawValue)])
+      """, [.bytes(key), .text(refusal?.rawValue), .uuid(session)])
   }
 
   /// What is known before a reply is appended.
   struct Arrival: Sendable, Equatable {
-    /// Its first message is in the log already.
-    var isKnown: Bool
+    /// The conversation that has the message already.
+    var known: Identifier?
     var isBanned: Bool
     var visitor: Identifier
     var name: String
@@ -181,7 +189,7 @@ enum MailReceived {
   /// one of the visitor on the page that is open, or else a new one. Nil: it is deleted.
   ///
   /// - Parameters:
-  ///   - message: the id of its first message.
+  ///   - message: the id of the message that is to be stored.
   ///   - fresh: the id of a conversation that must be created.
   static func arrive(
     _ session: Identifier, in workspace: Identifier, message: Identifier, fresh: Identifier
@@ -192,14 +200,15 @@ enum MailReceived {
     ) { rows in
       guard !rows.isEmpty, let visitor = rows.uuid(0, 2) else { return nil }
       return Arrival(
-        isKnown: rows.bool(0, 0) ?? false, isBanned: rows.bool(0, 1) ?? false, visitor: visitor,
+        known: rows.uuid(0, 0), isBanned: rows.bool(0, 1) ?? false, visitor: visitor,
         name: rows.text(0, 3) ?? "", session: rows.uuid(0, 4), isNew: rows.bool(0, 5) ?? false)
     }
   }
 
   private static let arriveSQL: StaticString = """
     WITH before AS (
-      SELECT EXISTS (SELECT FROM chats WHERE workspace_id = $1::uuid AND id = $3::uuid) AS is_known
+      SELECT (SELECT session_id FROM chats WHERE workspace_id = $1::uuid AND id = $3::uuid
+        LIMIT 1) AS known
     ), origin AS (
       -- A merge waits for the lock.
       SELECT s.id, k.id AS own, v.id AS visitor, coalesce(v.name, '') AS name, v.banned_at
@@ -217,10 +226,10 @@ enum MailReceived {
     ), opened AS (
       INSERT INTO chat_sessions (id, workspace_id, user_id)
       SELECT $4::uuid, $1::uuid, o.visitor FROM origin o, before b
-      WHERE o.banned_at IS NULL AND NOT b.is_known AND NOT EXISTS (SELECT FROM found)
+      WHERE o.banned_at IS NULL AND b.known IS NULL AND NOT EXISTS (SELECT FROM found)
       ON CONFLICT DO NOTHING RETURNING id
     )
-    SELECT b.is_known, o.banned_at IS NOT NULL, o.visitor, o.name,
+    SELECT b.known, o.banned_at IS NOT NULL, o.visitor, o.name,
       coalesce((SELECT id FROM found), (SELECT id FROM opened)), EXISTS (SELECT FROM opened)
     FROM before b, origin o
     """

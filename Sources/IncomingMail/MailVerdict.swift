@@ -35,6 +35,16 @@ struct MailVerdict: Sendable, Equatable {
     }
   }
 
+  /// For people: `spf=pass dkim=none dmarc=pass`; empty without any.
+  var text: String {
+    results.map { "\($0)=\($1)" }.joined(separator: " ")
+  }
+
+  /// The mechanisms of which something was said, with their results.
+  var results: [(name: String, value: String)] {
+    [("spf", spf), ("dkim", dkim), ("dmarc", dmarc)].filter { !$0.1.isEmpty }
+  }
+
   /// Whether the author's domain has confirmed the message.
   var isPassed: Bool { dmarc == "pass" }
 

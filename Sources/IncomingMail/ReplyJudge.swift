@@ -16,6 +16,8 @@ struct ReplyJudge: Sendable {
     /// In short; nil: there is no reply.
     var author: String?
     var isVerified = false
+    /// Such as `spf=pass dkim=pass dmarc=pass`.
+    var verdict = ""
     /// PostgreSQL was unavailable: nothing is known.
     var isUndecided = false
 
@@ -69,6 +71,7 @@ struct ReplyJudge: Sendable {
     {
       judged.content = reply.seal(by: secrets, key: judged.key)
       (judged.author, judged.isVerified) = (reply.author, reply.isVerified)
+      judged.verdict = reply.verdict.text
     } else {
       judged.refusal = .empty
     }

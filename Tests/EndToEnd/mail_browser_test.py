@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 import sys
+import uuid
 
 from browser_test import Run, begin
 from mail_server import Server
@@ -30,6 +31,7 @@ class MailRun(Run):
         try:
             self.forgotten()
             self.thread()
+            self.replies()
             self.invitation()
             self.settings()
         finally:
@@ -176,6 +178,32 @@ class MailRun(Run):
         self.promise("nothing is asked about a visitor without an address",
                      not [url for url in asked if url.endswith("/mail")])
         self.rest.settings(answers=True)
+
+    def replies(self) -> None:
+        """Marks of messages that came by e-mail. replies.sh shows that a mailbox brings them; here the answer of the
+        gateway is completed with two."""
+        page = self.desk
+        visitor = Visitor(self.rest, "Rae", "rae@example.org")
+        ids = [str(uuid.uuid4()) for _ in range(3)]
+        for number, message in enumerate(ids):
+            visitor.talk("send", body=f"Reply {number}", id=message, payload={"email": {"verified": True}})
+        noted = [{"message_id": message, "author": "r…@example.org", "is_verified": verdict.endswith("dmarc=pass"),
+                  "verdict": verdict, "at": "2026-11-27T08:00:00Z"}
+                 for message, verdict in zip(ids, ("spf=pass dkim=pass dmarc=pass", "spf=fail dmarc=fail"))]
+
+        def completed(route) -> None:
+            answer = route.fetch()
+            route.fulfill(response=answer, json={**answer.json(), "replies": noted})
+
+        page.route(re.compile(f"{visitor.session}/mail$"), completed)
+        self.go(f"#{visitor.session}")
+        marks = page.locator(".log .by-mail")
+        expect(marks.nth(1)).to_have_text(
+            "By e-mail from r…@example.org. The sender is not verified: spf=fail dmarc=fail")
+        self.promise("a reply by e-mail is marked, with its author and the mail server's verdict", [
+            "By e-mail from r…@example.org. The sender is verified."] == marks.all_inner_texts()[:1])
+        self.promise("a payload that a visitor has made verifies nothing", marks.nth(2).inner_text() == "By e-mail")
+        self.looks(page, "replies")
 
     def invitation(self) -> None:
         page = self.desk

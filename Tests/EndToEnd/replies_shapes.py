@@ -25,7 +25,8 @@ def plain(to: str, number: str, text: str, charset="utf-8", author="ada@example.
 
 def gmail(to: str, number: str) -> bytes:
     message = EmailMessage()
-    message["From"], message["To"], message["Message-ID"] = "Ada <ada@example.org>", to, f"<{number}@mail.gmail.example>"
+    message["From"], message["To"] = "Ada <ada@example.org>", to
+    message["Message-ID"] = f"<{number}@mail.gmail.example>"
     message.set_content(f"the reply of gmail\n\nOn Thu, Nov 26, 2026 at 10:12 AM Ann at Tidewater Cycles <\n"
                         f"chat@gateway.example> wrote:\n\n{QUOTED}")
     message.add_alternative(f'<div dir="ltr">the reply of gmail</div><div class="gmail_quote">{HEAD} wrote:</div>',

@@ -137,6 +137,17 @@ class Replies(Mail):
             "from": "e…@example.org", "verified": True, "dmarc": "pass", "dkim": "pass", "spf": "pass"}
             and found[3]["from"] == "o…@example.org" and found[2].get("dmarc") == "fail" and "dmarc" not in found[1])
 
+        shown = self.ask("GET", f"{TALK}/{visitor.session}/mail")["replies"]
+        self.promise("the console gets the verdicts, the newest first", [
+            (one["author"], one["is_verified"], one["verdict"]) for one in shown] == [
+            ("e…@example.org", False, ""), ("o…@example.org", False, "spf=pass dkim=pass dmarc=pass"),
+            ("e…@example.org", False, "spf=fail dkim=fail dmarc=fail"), ("e…@example.org", False, ""),
+            ("e…@example.org", True, "spf=pass dkim=pass dmarc=pass")])
+        if len(shown) != 5:
+            print("      found", shown)
+        first = self.sql(f"SELECT id FROM chats WHERE session_id = '{visitor.session}' AND content = 'v1'")
+        self.promise("each by its message", shown[-1]["message_id"] == first)
+
     def refused(self) -> None:
         visitor, message = self.answered("Bob", "bob@example.org")
         to, mine = visitor.reply_to, "bob@example.org"
@@ -198,12 +209,15 @@ class Replies(Mail):
         visitor, _ = self.answered("Carl", "carl@example.org")
         self.ask("POST", f"{TALK}/{visitor.session}/close", {})
         for number in range(2):
-            self.deliver(shapes.plain(visitor.reply_to, f"c{number}", f"after the end {number}", author=visitor.address))
+            self.deliver(shapes.plain(
+                visitor.reply_to, f"c{number}", f"after the end {number}", author=visitor.address))
             self.until("it is settled", self.settled)
         session = self.sql("SELECT DISTINCT session_id FROM chats WHERE content LIKE 'after the end%'")
         self.promise("a reply to a closed conversation begins one new conversation of the visitor",
                      session != visitor.session and [text for text, _ in self.replies(session)]
                      == ["after the end 0", "after the end 1"])
+        self.promise("and is marked there", len(self.ask("GET", f"{TALK}/{session}/mail")["replies"]) == 2
+                     and self.ask("GET", f"{TALK}/{visitor.session}/mail")["replies"] == [])
 
     def killed(self) -> None:
         visitors = [self.answered(f"K{number}", f"k{number}@example.org")[0] for number in range(5)]

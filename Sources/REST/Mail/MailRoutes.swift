@@ -56,6 +56,8 @@ struct MailRoutes: RouteGroup {
     guard let state else { throw .noSuchResource }
     let rows = try await api.database.rows(
       MailOutbox.ofConversation(call.id, workspace: call.workspace))
+    let replies = try await api.database.rows(
+      MailReplies.ofConversation(call.id, workspace: call.workspace))
     let isSent = api.options.mailFrom != nil && state.afterSeconds != nil && !state.isStopped
     return .json(
       [UInt8].object { json in
@@ -72,7 +74,22 @@ struct MailRoutes: RouteGroup {
             $0.appendMember("at", rows.time(row, 5))
           }
         }
+        json.appendArray("replies", 0..<replies.count) { row, json in
+          json += MailRoutes.reply(replies, row)
+        }
       })
+  }
+}
+
+extension MailRoutes {
+  fileprivate static func reply(_ rows: Rows, _ row: Int) -> [UInt8] {
+    [UInt8].object {
+      $0.appendMember("message_id", orNull: rows.uuid(row, 0))
+      $0.appendMember("author", rows.text(row, 1) ?? "")
+      $0.appendMember("is_verified", rows.bool(row, 2) == true)
+      $0.appendMember("verdict", rows.text(row, 3) ?? "")
+      $0.appendMember("at", rows.time(row, 4))
+    }
   }
 }
 

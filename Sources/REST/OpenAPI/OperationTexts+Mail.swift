@@ -9,7 +9,8 @@ extension OperationTexts {
     "post_admin_mail_test": "It is sent as any other message. Ten an hour.",
     "get_admin_live_chat_conversations_id_mail": """
     Answers that a visitor has not read are sent to their address after a quiet time. `messages` \
-    has those that were sent, from `first_seq` to `last_seq`, the newest first.
+    has those that were sent, from `first_seq` to `last_seq`, the newest first; `replies` has what \
+    came back.
     """,
     "post_widget_sessions_id_transcript_mail": """
     To the address of the visitor's profile only (409 without one). Three an hour.

@@ -25,6 +25,17 @@ extension Schema {
         "state": word(["pending", "sent", "failed", "stopped"]), "reason": text,
         "recipient": text, "at": time,
       ])),
+    "replies": array(
+      of: object([
+        "message_id": id.described("The first message that it became."),
+        "author": text.described("The address in short."),
+        "is_verified": bool.described(
+          "The domain has confirmed the author (DMARC), whose address is the visitor's."),
+        "verdict": text.described(
+          "What the receiving mail server says: spf=pass dkim=pass dmarc=pass."),
+        "at": time,
+      ])
+    ).described("Replies that came by e-mail, the newest first."),
   ]).named("ConversationMail")
 
   static let passwordReset = input([

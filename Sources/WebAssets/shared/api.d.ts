@@ -251,6 +251,10 @@ interface ConversationMail {
     first_seq: number; last_seq: number; state: MailMessage['state']; reason: string;
     recipient: string; at: string;
   }[];
+  /** What came by e-mail, by the first message that it became. */
+  replies: {
+    message_id: string; author: string; is_verified: boolean; verdict: string; at: string;
+  }[];
 }
 
 /** A row of the list; `inbox` frames carry the same. */

@@ -66,6 +66,8 @@ interface Payload extends Card {
   reason?: string;
   rating?: number;
   comment?: string;
+  /** The message came by e-mail. */
+  email?: object;
   /** Of the kind `file`: its files, and whether the body is a caption that somebody wrote. */
   attachments?: AttachmentFile[];
   caption?: boolean;

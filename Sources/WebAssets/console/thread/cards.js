@@ -21,11 +21,13 @@ export function safeLink(value) {
 }
 
 /**
- * @param {{payload?: Payload}} model
+ * @param {{key?: string, payload?: Payload}} model
  * @returns {Element?}
  */
-export function extra({ payload }) {
+export function extra({ key, payload }) {
   if (!payload || typeof payload !== 'object') return null;
+  // `MailLine` adds who has written it.
+  if (payload.email) return el('p.by-mail', { 'data-id': key }, t('By e-mail'));
   const cards = list(payload.cards).slice(0, CARDS_MAX);
   if (cards.length) return el('div.cards', {}, ...cards.map((one) => card(one)));
   if (payload.title) return card(payload);

@@ -1,5 +1,6 @@
 // The lines above the composer of a conversation whose visitor has an e-mail address: what was sent
-// there, and whether a reply goes there. Nothing of it is news of the socket. So the gateway is
+// there, and whether a reply goes there; and who has written the messages that came by e-mail.
+// Nothing of it is news of the socket. So the gateway is
 // asked when the conversation is opened, after a new message, once when that message is due, and
 // while a message is being sent.
 
@@ -48,6 +49,17 @@ function aim({ recipient, after_seconds: after, stopped }) {
   if (stopped) return t('The visitor has ended e-mails: they see a reply when they return.');
   if (!recipient || after === null) return '';
   return t('A reply goes to {1} by e-mail after {2}, unless it is read in the chat first.', recipient, span(after));
+}
+
+/**
+ * Who has written a reply by e-mail.
+ * @param {ConversationMail['replies'][0]} reply
+ */
+function origin({ author, is_verified: isVerified, verdict }) {
+  if (isVerified) return t('By e-mail from {}. The sender is verified.', author);
+  return verdict
+    ? t('By e-mail from {1}. The sender is not verified: {2}', author, verdict)
+    : t('By e-mail from {}. The sender is not verified.', author);
 }
 
 export class MailLine {
@@ -108,8 +120,20 @@ export class MailLine {
     this.#later(seconds * 1000);
   }
 
+  /** Completes the marks of messages that came by e-mail. */
+  #mark() {
+    const replies = new Map(this.#mail?.replies.map((reply) => [reply.message_id, reply]));
+    for (const mark of document.querySelectorAll('.log .by-mail')) {
+      const reply = replies.get(/** @type {HTMLElement} */ (mark).dataset.id ?? '');
+      const words = reply && origin(reply);
+      if (words && mark.textContent !== words) mark.textContent = words;
+      mark.classList.toggle('trouble', reply?.is_verified === false);
+    }
+  }
+
   #draw() {
     const mail = this.#mail;
+    this.#mark();
     const last = mail?.messages[0];
     const isLeft = this.#told?.online === false && this.#told.isOpen;
     const words = mail ? [fate(last), isLeft ? aim(mail) : ''] : [];
