@@ -16,6 +16,7 @@ from mail_server import Server
 from mail_test import Failure, Mail, TALK, Visitor, html, parse, plain
 
 REPLIES = 100  # in the part with kill -9
+KILLS = 12
 
 
 class Replies(Mail):
@@ -227,7 +228,7 @@ class Replies(Mail):
             visitor = visitors[number % 5]
             self.deliver(shapes.plain(visitor.reply_to, f"k{number}", f"reply {number}", author=visitor.address))
         kills, done = 0, -1
-        while not self.settled() and kills < 40:
+        while not self.settled() and kills < KILLS:
             # The gateway is killed while it works: not before it has moved something, and at another place each time.
             left = self.inbox()
             self.until("the mailbox is read", lambda: self.inbox() < left or self.settled())
@@ -237,7 +238,7 @@ class Replies(Mail):
             self.kill()
             kills += 1
             self.gateway_with()
-        self.until("all are settled", self.settled)
+        self.until("all are settled", self.settled, seconds=180)
         wanted = [[f"reply {number}" for number in range(place, REPLIES, 5)] for place in range(5)]
         found = [[text for text, _ in self.replies(visitor.session)] for visitor in visitors]
         print(f"      killed {kills} times")
