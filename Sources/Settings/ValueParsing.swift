@@ -163,8 +163,8 @@ func parseSMTPURL(_ text: String) -> String? {
   return text
 }
 
-/// `imaps://host:993/INBOX` or `imap://host/INBOX`, without user, query and fragment. Without a path
-/// the folder is INBOX.
+/// `imaps://host:993/INBOX` or `imap://host/INBOX`, without user, query and fragment. Without a
+/// path the folder is INBOX.
 func parseIMAPURL(_ text: String) -> String? {
   guard let scheme = ["imap://", "imaps://"].first(where: { text.hasPrefix($0) }) else {
     return nil
