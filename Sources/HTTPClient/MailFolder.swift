@@ -114,8 +114,8 @@ public struct MailFolder: ~Copyable {
   private var bytes: [UInt8] = []
   private var isTooLarge = false
   private(set) var validity: String?
-  /// The last line that is no untagged one.
-  private var reply = ""
+  /// The last refusal of the server: `NO [AUTHENTICATIONFAILED] Wrong password`.
+  private var refusal = ""
 
   /// Nil when libcurl rejects an option.
   init?(_ folder: MailFolderAddress, url: String, command: String?, bytesMax: Int) {
@@ -146,14 +146,13 @@ public struct MailFolder: ~Copyable {
     switch result {
     case CURLE_OK: return bytes
     case CURLE_REMOTE_FILE_NOT_FOUND where isMessage: throw .gone
-    case CURLE_QUOTE_ERROR: throw .refused(reason: reply)
+    case CURLE_QUOTE_ERROR:
+      throw .refused(reason: refusal.isEmpty ? "the server gives no reason" : refusal)
     case CURLE_WRITE_ERROR where isTooLarge: throw .tooLarge
     default:
       // SAFETY: a constant text of libcurl.
       let general = unsafe String(cString: curl_easy_strerror(result))
-      let isRefusal = result == CURLE_LOGIN_DENIED || result == CURLE_REMOTE_ACCESS_DENIED
-      throw .unreachable(
-        reason: isRefusal && !reply.isEmpty ? "\(general): \(reply)" : general)
+      throw .unreachable(reason: refusal.isEmpty ? general : "\(general): \(refusal)")
     }
   }
 
@@ -168,24 +167,32 @@ public struct MailFolder: ~Copyable {
     return true
   }
 
-  /// Addresses are left out: the line is shown to people.
+  /// Keeps what the server says when it refuses (RFC 3501 §7.1): other lines follow that, such as
+  /// the answer to a log-out. Addresses are left out, since the text is shown to people.
   fileprivate func read(line: UnsafeRawBufferPointer) {
     let text = unsafe String(
       decoding: line.prefix(FolderTransfer.lineBytesMax), as: UTF8.self)
-    guard text.hasPrefix("*") else {
-      reply = text.split(whereSeparator: { $0.isWhitespace }).dropFirst()
-        .map { word in
-          word.contains("@")
-            ? "…"
-            : String(word.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F })
-        }
-        .joined(separator: " ")
-      return
+    let words = text.split(maxSplits: 1, whereSeparator: { $0.isWhitespace })
+    let rest = words.count > 1 ? words[1] : ""
+    let isUntagged = words.first == "*"
+    // The tagged line is the answer to the command; an untagged one counts without it. A farewell
+    // may also be that of a log-out.
+    if ["NO ", "BAD ", "BYE "].contains(where: { rest.uppercased().hasPrefix($0) }),
+      !isUntagged || refusal.isEmpty
+    {
+      refusal = FolderTransfer.shown(rest)
     }
     let mark = "[UIDVALIDITY "
     guard let start = text.firstRange(of: mark)?.upperBound else { return }
     let digits = text[start...].prefix { ("0"..."9") ~= $0 }
     if !digits.isEmpty { validity = String(digits) }
+  }
+
+  private static func shown(_ text: Substring) -> String {
+    text.split(whereSeparator: \.isWhitespace).map { word in
+      word.contains("@")
+        ? "…" : String(word.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F })
+    }.joined(separator: " ")
   }
 }
 
