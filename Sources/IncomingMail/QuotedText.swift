@@ -10,12 +10,15 @@ enum QuotedText {
   /// Characters of a line that is taken for the head of a quotation.
   private static let headCharactersMax = 300
 
-  /// Words with which mail programs begin the line before a quotation, and end it.
-  private static let heads: [(start: String, ends: [String])] = [
-    ("on ", ["wrote:", "writes:"]), ("am ", ["schrieb:", "geschrieben:"]),
-    ("le ", ["écrit :", "écrit:", "ecrit :", "ecrit:"]), ("el ", ["escribió:", "escribio:"]),
-    ("op ", ["schreef:", "geschreven:"]), ("il ", ["scritto:"]), ("em ", ["escreveu:"]),
-    ("den ", ["skrev:"]), ("w dniu ", ["napisał:", "napisał(a):"]),
+  /// Words with which mail programs begin the line before a quotation, those with which they end
+  /// it, and those behind which the author's name ends it: `Am 3. Mai 2027 schrieb Ann:`.
+  private static let heads: [(start: String, ends: [String], verbs: [String])] = [
+    ("on ", ["wrote:", "writes:"], []), ("am ", ["schrieb:", "geschrieben:"], [" schrieb "]),
+    ("le ", ["écrit :", "écrit:", "ecrit :", "ecrit:"], []),
+    ("el ", ["escribió:", "escribio:"], [" escribió "]),
+    ("op ", ["schreef:", "geschreven:"], [" schreef "]),
+    ("il ", ["scritto:"], [" ha scritto "]), ("em ", ["escreveu:"], [" escreveu "]),
+    ("den ", ["skrev:"], [" skrev "]), ("w dniu ", ["napisał:", "napisał(a):"], [" pisze "]),
   ]
   /// Words of lines after which all is a quotation, between five hyphens or more.
   private static let separators: Set<String> = [
@@ -90,7 +93,9 @@ enum QuotedText {
     var text = bare
     for further in 0..<3 {
       guard text.count <= headCharactersMax else { return false }
-      if head.ends.contains(where: { text.hasSuffix($0) }) {
+      if head.ends.contains(where: { text.hasSuffix($0) })
+        || text.hasSuffix(":") && head.verbs.contains(where: { text.contains($0) })
+      {
         return text.contains { $0.isNumber } && isQuotedNext(lines, after: index + further)
       }
       guard index + further + 1 < lines.count else { return false }

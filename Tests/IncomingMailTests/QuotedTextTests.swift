@@ -9,6 +9,8 @@ import Testing
     ("new\n\nOn Mon, 3 May 2027 at 10:12, Ann wrote:\n> old", "new"),
     ("new\n\nOn Mon, 3 May 2027 at 10:12, Ann <a@b.example>\nwrote:\n\n> old", "new"),
     ("new\n\nAm 03.05.2027 um 10:12 schrieb Ann:\n> alt", "new"),
+    ("new\n\nAm 3. Mai 2027 schrieb Ann\nMüller <a@b.example>:\n\n> alt", "new"),
+    ("new\n\nOp 3 mei 2027 om 10:12 schreef Ann:\n> oud", "new"),
     ("new\n\nLe 3 mai 2027 à 10:12, Ann a écrit :\n> vieux", "new"),
     ("new\n\nEl 3 may 2027, a las 10:12, Ann escribió:\n> viejo", "new"),
     ("new\n\nAnn kirjoitti 3.5.2027:\n\n> \(marker)\n> old", "new"),
@@ -29,6 +31,7 @@ import Testing
     // No quotation follows.
     "On Monday 3 May Ann wrote:\nthis is what she wrote",
     "On 3 May I go. She wrote:\nfine\n> x\ny",
+    "Am 3. Mai schrieb Ann:\ndas hat sie geschrieben",
     "From: here to there", "From: the station\nit is far",
     // Nothing would be left.
     "> all of it", "\(marker)\nbelow", "-- \nAda",
