@@ -1,9 +1,30 @@
-/// The settings of outgoing e-mail: their texts, and what they require of each other.
+/// The settings of e-mail: their texts, and what they require of each other.
 import Testing
 
 @testable import Settings
 
 @Suite struct MailSettingsTests {
+  /// What `SettingsTests` reads from a file and from variables.
+  static var all: MailSettings {
+    var mail = MailSettings()
+    mail.smtpURL = "smtps://mail.example.com:465"
+    mail.user = "chat"
+    mail.password = "word"
+    mail.from = "chat@example.com"
+    mail.startTLS = .optional
+    mail.caFile = "/etc/mail.pem"
+    mail.timeoutSeconds = 9
+    mail.retryMilliseconds = 200
+    mail.imapURL = "imaps://mail.example.com:993/INBOX"
+    mail.imapUser = "replies"
+    mail.imapPassword = "secret"
+    mail.imapProcessed = "Archive/Done"
+    mail.imapPollSeconds = 5
+    mail.replyTo = "replies@example.com"
+    mail.verdictServer = "mx.example.com"
+    return mail
+  }
+
   @Test(
     "mail servers",
     arguments: [
@@ -38,6 +59,33 @@ import Testing
     }
   }
 
+  @Test(
+    "mailboxes, and the folder that counts without a path",
+    arguments: [
+      ("imaps://imap.example.com/INBOX", "imaps://imap.example.com/INBOX"),
+      ("imap://127.0.0.1:143", "imap://127.0.0.1:143/INBOX"),
+      ("imaps://[::1]:993/", "imaps://[::1]:993/INBOX"),
+      ("imaps://a/Chat.Replies", "imaps://a/Chat.Replies"), ("", nil), ("imap.example.com", nil),
+      ("imaps://", nil), ("imaps://user@a/INBOX", nil), ("imaps://a/b;UID=1", nil),
+      ("imaps://a/b?c", nil), ("imaps://a/b\r\nc", nil), ("imaps://a:0/b", nil),
+      ("imaps://a/b c", nil), ("imaps://a/%22", nil),
+    ])
+  func mailboxes(text: String, url: String?) {
+    #expect(parseIMAPURL(text) == url)
+  }
+
+  @Test("names of folders, addresses for replies and names of servers are no commands")
+  func mailboxTexts() {
+    #expect(parseMailFolder("Archive/Done-1_a.b") == "Archive/Done-1_a.b")
+    for text in ["", "a b", "a\"", "a\r\nb", "ä", String(repeating: "x", count: 101)] {
+      #expect(parseMailFolder(text) == nil, "\(text)")
+    }
+    #expect(parseReplyAddress("\(String(repeating: "r", count: 19))@a.test") != nil)
+    #expect(parseReplyAddress("\(String(repeating: "r", count: 20))@a.test") == nil)
+    #expect(parseMailServerName("mx.example.com") == "mx.example.com")
+    for text in ["", "a b", "a;b", "a=b"] { #expect(parseMailServerName(text) == nil, "\(text)") }
+  }
+
   private func problems(_ flags: [SettingKey: String]) async -> [String] {
     do {
       _ = try await Settings.load(flags: flags, environment: [:])
@@ -63,5 +111,29 @@ import Testing
     #expect(refused.count == 1 && refused.allSatisfy { !$0.contains("secret") })
     flags[.mailSMTPURL] = "smtps://relay.example.com"
     #expect(await problems(flags) == [])
+  }
+
+  @Test("a mailbox needs an address, a login, TLS, and a mail server that sends")
+  func mailboxRequirements() async {
+    var flags: [SettingKey: String] = [
+      .mailSMTPURL: "smtps://relay.example.com", .mailFrom: "chat@example.com",
+      .publicURL: "https://chat.example.com", .mailReplyTo: "replies@example.com",
+    ]
+    #expect(await problems(flags).count == 1)
+    flags[.mailIMAPURL] = "imap://imap.example.com"
+    #expect(await problems(flags).count == 2)
+    flags[.mailIMAPUser] = "replies"
+    flags[.mailIMAPPassword] = "secret"
+    #expect(await problems(flags) == [])
+    flags[.mailSTARTTLS] = "optional"
+    let refused = await problems(flags)
+    #expect(refused.count == 1 && refused.allSatisfy { !$0.contains("secret") })
+    flags[.mailIMAPURL] = "imaps://imap.example.com"
+    #expect(await problems(flags) == [])
+    flags[.mailReplyTo] = nil
+    #expect(await problems(flags).count == 1)
+    flags[.mailReplyTo] = "replies@example.com"
+    flags[.mailSMTPURL] = nil
+    #expect(await problems(flags).count == 1)
   }
 }

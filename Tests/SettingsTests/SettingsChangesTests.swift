@@ -78,6 +78,24 @@ import VirusScan
     values.cleansImages = false
   }
 
+  private func change(_ values: inout MailSettings) {
+    values.smtpURL = "smtps://a.test"
+    values.user = "chat"
+    values.password = "k"
+    values.from = "chat@a.test"
+    values.startTLS = .off
+    values.caFile = "/ca"
+    values.timeoutSeconds = 1
+    values.retryMilliseconds = 101
+    values.imapURL = "imaps://a.test/INBOX"
+    values.imapUser = "chat"
+    values.imapPassword = "k"
+    values.imapProcessed = "Done"
+    values.imapPollSeconds = 1
+    values.replyTo = "replies@a.test"
+    values.verdictServer = "mx.a.test"
+  }
+
   /// Settings that differ from the default in one key.
   private func changed(_ key: SettingKey) -> Settings {
     var values = Settings()
@@ -111,14 +129,7 @@ import VirusScan
     values.webhooks.timeoutSeconds = 1
     values.webhooks.retryMilliseconds = 101
     change(&values.attachments)
-    values.mail.smtpURL = "smtps://a.test"
-    values.mail.user = "chat"
-    values.mail.password = "k"
-    values.mail.from = "chat@a.test"
-    values.mail.startTLS = .off
-    values.mail.caFile = "/ca"
-    values.mail.timeoutSeconds = 1
-    values.mail.retryMilliseconds = 101
+    change(&values.mail)
     values.channels.lineAPIURL = "http://127.0.0.1:9"
     values.channels.lineDataURL = "http://127.0.0.1:8"
     values.maintenance.window = MaintenanceWindow(begin: 1, end: 2)

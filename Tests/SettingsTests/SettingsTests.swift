@@ -183,7 +183,9 @@ import VirusScan
           access_key: AKIA1, secret_key: s3cret, path_style: no, authority: /etc/s3.pem}}
       mail: {smtp_url: "smtps://mail.example.com:465", user: chat, password: word,
         from: chat@example.com, starttls: optional, ca_file: /etc/mail.pem, timeout_seconds: 9,
-        retry_milliseconds: 200}
+        retry_milliseconds: 200, imap_url: "imaps://mail.example.com:993", imap_user: replies,
+        imap_password: secret, imap_processed: Archive/Done, imap_poll_seconds: 5,
+        reply_to: replies@example.com, authserv_id: mx.example.com}
       channels: {line_api_url: http://127.0.0.1:9/line/, line_data_url: http://127.0.0.1:9/data}
       maintenance: {window: 22:30-04:00 Europe/Berlin, conversation_days: 365, audit_days: 730}
       compression: {enabled: no, context_takeover: true, window_bits: 9, memory_level: 8,
@@ -245,14 +247,7 @@ import VirusScan
     expected.attachments.scannerIsRequired = false
     expected.attachments.scannerSeconds = 5
     expected.attachments.cleansImages = false
-    expected.mail.smtpURL = "smtps://mail.example.com:465"
-    expected.mail.user = "chat"
-    expected.mail.password = "word"
-    expected.mail.from = "chat@example.com"
-    expected.mail.startTLS = .optional
-    expected.mail.caFile = "/etc/mail.pem"
-    expected.mail.timeoutSeconds = 9
-    expected.mail.retryMilliseconds = 200
+    expected.mail = MailSettingsTests.all
     expected.channels.lineAPIURL = "http://127.0.0.1:9/line"
     expected.channels.lineDataURL = "http://127.0.0.1:9/data"
     expected.maintenance.window = MaintenanceWindow(begin: 1_350, end: 240, zone: "Europe/Berlin")
@@ -371,6 +366,11 @@ import VirusScan
       "CHIRRUP_MAIL_PASSWORD": "word", "CHIRRUP_MAIL_FROM": "chat@example.com",
       "CHIRRUP_MAIL_STARTTLS": "optional", "CHIRRUP_MAIL_CA_FILE": "/etc/mail.pem",
       "CHIRRUP_MAIL_TIMEOUT_SECONDS": "9", "CHIRRUP_MAIL_RETRY_MILLISECONDS": "200",
+      "CHIRRUP_MAIL_IMAP_URL": "imaps://mail.example.com:993",
+      "CHIRRUP_MAIL_IMAP_USER": "replies", "CHIRRUP_MAIL_IMAP_PASSWORD": "secret",
+      "CHIRRUP_MAIL_IMAP_PROCESSED": "Archive/Done", "CHIRRUP_MAIL_IMAP_POLL_SECONDS": "5",
+      "CHIRRUP_MAIL_REPLY_TO": "replies@example.com",
+      "CHIRRUP_MAIL_AUTHSERV_ID": "mx.example.com",
       "CHIRRUP_CHANNELS_LINE_API_URL": "http://127.0.0.1:9/line/",
       "CHIRRUP_CHANNELS_LINE_DATA_URL": "http://127.0.0.1:9/data",
       "CHIRRUP_MAINTENANCE_WINDOW": "22:30-04:00 Europe/Berlin",
