@@ -148,8 +148,8 @@ let package = Package(
     layer(
       "IncomingMail",
       [
-        "MailParsing", "Mail", "Channels", "Conversations", "Webhooks", "HTTPClient", "Directory",
-        "Texts", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Primitives",
+        "MailParsing", "Mail", "Channels", "Conversations", "Attachments", "Webhooks", "HTTPClient",
+        "Directory", "Texts", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Primitives",
       ]),
     layer(
       "REST",

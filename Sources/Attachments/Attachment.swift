@@ -307,6 +307,20 @@ extension Attachment {
     SELECT \(columns), a.is_new FROM found a ORDER BY a.place
     """
 
+  /// Gives attachments of a message, or of none, to another conversation of the same visitor: the
+  /// one for which they were uploaded was closed meanwhile.
+  public static func move(
+    _ ids: [Identifier], of message: Identifier, to session: Identifier, in workspace: Identifier
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        UPDATE chat_attachments SET session_id = $4::uuid
+        WHERE workspace_id = $1::uuid AND id = ANY ($2::uuid[]) AND session_id <> $4::uuid
+          AND (state = 'stored' OR state = 'bound' AND message_id = $3::uuid)
+        """, [.uuid(workspace), .uuids(ids), .uuid(message), .uuid(session)]))
+  }
+
   /// The message was refused for good.
   public static func release(
     _ ids: [Identifier], of message: Identifier, in workspace: Identifier

@@ -126,6 +126,31 @@ public final class AttachmentFiles: Sendable {
     return result
   }
 
+  /// All of it for a file that is in memory. Blocks: for threads that may.
+  public func store(
+    _ bytes: [UInt8], as item: Attachment, allowed: Set<AttachmentGroup>
+  ) throws(Failure) -> Completion {
+    do throws(Errno) {
+      // What was written before a crash counts.
+      var offset = Int(try uploads.received(item.key))
+      while offset < bytes.count {
+        let end = min(offset + AttachmentLimits.pieceBytes, bytes.count)
+        guard
+          case .received(let received) = try uploads.write(
+            Array(bytes[offset..<end]), at: Int64(offset), of: item.key, byteCount: item.byteCount)
+        else { return .busy }
+        offset = Int(received)
+      }
+    } catch {
+      throw Failure(error)
+    }
+    counts.received(bytes.count)
+    let step = LastStep(item: item, path: uploads.path(item.key), allowed: allowed)
+    let result = try step.run(storage, inspectors)
+    if case .refused = result { counts.refused() }
+    return result
+  }
+
   /// Removes what was received of an upload.
   public func discard(_ key: AttachmentKey) async throws(Failure) {
     let uploads = uploads

@@ -86,7 +86,8 @@ final class GatewayContext: Sendable {
     deliveries = try GatewayContext.deliveries(options, secrets, apiOptions.webhookGuard)
     push = try GatewayContext.push(options, secrets, apiOptions.webhookGuard)
     let mailOptions = GatewayContext.mail(options, secrets)
-    (mail, replies) = try (MailWorker(mailOptions), GatewayContext.replies(options, mailOptions))
+    attachments = AttachmentFiles(settings) { logger.warning("\($0)") }
+    (mail, replies) = try (MailWorker(mailOptions), Self.replies(options, mailOptions, attachments))
     apiOptions.mailFrom = mailOptions.server == nil ? nil : mailOptions.from
     channels = try GatewayContext.channels(
       options, secrets, services, apiOptions.webhookGuard)
@@ -94,7 +95,6 @@ final class GatewayContext: Sendable {
     connections = PeerConnections(local: services, peers: peers)
     apiOptions.connections = connections
     apiOptions.reloader = reloads
-    attachments = AttachmentFiles(settings) { logger.warning("\($0)") }
     apiOptions.attachments = attachments
     GatewayContext.report(to: logger, &apiOptions)
     API.prepare()
@@ -172,7 +172,7 @@ final class GatewayContext: Sendable {
   }
 
   private static func replies(
-    _ options: GatewayOptions, _ mail: MailOptions
+    _ options: GatewayOptions, _ mail: MailOptions, _ attachments: AttachmentFiles
   ) throws(Errno) -> ReplyWorker {
     let settings = options.settings.mail
     var folder: MailFolderAddress?
@@ -189,7 +189,8 @@ final class GatewayContext: Sendable {
       ReplyOptions(
         databaseURL: options.databaseURL, folder: folder, processedFolder: settings.imapProcessed,
         pollSeconds: settings.imapPollSeconds, replies: mail.replies, from: mail.from,
-        verdictServer: settings.verdictServer, secrets: mail.secrets, report: mail.report))
+        verdictServer: settings.verdictServer, attachments: attachments, secrets: mail.secrets,
+        report: mail.report))
   }
 
   private static func channels(

@@ -9,34 +9,15 @@ import OpenSSL
 import Primitives
 import Texts
 
-/// Why a message does not become one of a conversation. The raw value is the label of the metric.
-public enum MailRefusal: String, CaseIterable, Sendable {
-  /// GMime has ended with it.
-  case unreadable
-  case tooLarge = "too_large"
-  /// An automatic answer, a list's or a bounce (RFC 3834 §2): to answer it may begin a loop.
-  case automatic
-  /// It is from the gateway itself.
-  case own
-  /// No token, or one that no key of ours has made; no conversation of that name.
-  case unknown
-  /// The conversation is deleted, or its visitor is erased.
-  case deleted
-  /// The workspace has blocked the visitor.
-  case blocked
-  /// The conversation had its share of an hour.
-  case tooMany = "too_many"
-  case empty
-  /// The log does not take it.
-  case rejected
-}
-
 /// What a reply says, until it is in the log. It is encrypted like what is sent.
 struct IncomingReply: Sendable, Equatable {
   /// Messages that one reply becomes; the rest is left out.
   static let partsMax = 8
 
+  /// Empty without any text.
   var bodies: [String]
+  /// The stored files, which its last message has.
+  var files: [Identifier] = []
   /// The author's address in short.
   var author: String
   /// The author's domain has confirmed it, and it is the visitor's address.
@@ -45,24 +26,44 @@ struct IncomingReply: Sendable, Equatable {
 
   /// Nil without any text or file.
   init?(_ mail: ParsedMail, visitorAddress: String, verdict: MailVerdict) {
-    var text = QuotedText.new(of: mail.text)
-    for file in mail.files { text += (text.isEmpty ? "" : "\n") + "[file: \(file)]" }
-    guard !text.allSatisfy(\.isWhitespace) else { return nil }
-    bodies = Array(
-      PlainText.parts(text, bytes: Limits.bodyBytes).prefix(IncomingReply.partsMax))
+    let text = QuotedText.new(of: mail.text)
+    let isBlank = text.allSatisfy(\.isWhitespace)
+    guard !isBlank || !mail.files.isEmpty || mail.omitted.count > 0 else { return nil }
+    bodies =
+      isBlank
+      ? []
+      : Array(PlainText.parts(text, bytes: Limits.bodyBytes).prefix(IncomingReply.partsMax))
     author = MailAddress(mail.from)?.masked ?? "…"
     isVerified =
-      verdict.isPassed && mail.from.lowercased() == visitorAddress.lowercased()
+      verdict.isPassed && mail.hasOneAuthor && !mail.from.isEmpty
+      && mail.from.lowercased() == visitorAddress.lowercased()
     self.verdict = verdict
   }
 
-  /// The payload of its messages, which clients show.
-  var payload: [UInt8] {
+  /// Adds what was stored of the files, and says how many were left out.
+  mutating func take(_ files: [Identifier], omitted: ParsedMail.Omitted) {
+    self.files = files
+    guard omitted.count > 0 else { return }
+    let names = omitted.names + (omitted.count > omitted.names.count ? ["…"] : [])
+    let count = omitted.count == 1 ? "1 file was" : "\(omitted.count) files were"
+    let line = "[\(count) left out: \(names.joined(separator: ", "))]"
+    if let last = bodies.last, last.utf8.count + line.utf8.count + 2 <= Limits.bodyBytes {
+      bodies[bodies.count - 1] = last + "\n\n" + line
+    } else {
+      bodies = bodies.prefix(IncomingReply.partsMax - 1) + [line]
+    }
+  }
+
+  /// How many messages it becomes.
+  var messageCount: Int { max(1, bodies.count) }
+
+  /// What the payload of each of its messages has, for clients.
+  var members: [String: JSONValue] {
     var members: [String: JSONValue] = [
       "from": .string(author), "verified": .bool(isVerified),
     ]
     for (name, value) in verdict.results { members[name] = .string(value) }
-    return JSONValue.object(["email": .object(members)]).text
+    return ["email": .object(members)]
   }
 
   // MARK: Stored
@@ -71,7 +72,8 @@ struct IncomingReply: Sendable, Equatable {
 
   func seal(by secrets: SecretBox, key: [UInt8]) -> SecretBox.Sealed {
     let members: [String: JSONValue] = [
-      "bodies": .array(bodies.map { .string($0) }), "author": .string(author),
+      "bodies": .array(bodies.map { .string($0) }),
+      "files": .array(files.map { .string("\($0)") }), "author": .string(author),
       "verified": .bool(isVerified), "spf": .string(verdict.spf), "dkim": .string(verdict.dkim),
       "dmarc": .string(verdict.dmarc),
     ]
@@ -83,9 +85,11 @@ struct IncomingReply: Sendable, Equatable {
     guard let bytes = secrets.open(sealed, place: IncomingReply.place(of: key)),
       let members = JSONValue(bytes)?.object,
       let bodies = members["bodies"]?.array?.compactMap(\.string),
+      let files = members["files"]?.array?.compactMap(\.string),
       let author = members["author"]?.string
     else { return nil }
     self.bodies = bodies
+    self.files = files.compactMap { Identifier($0) }
     self.author = author
     isVerified = members["verified"]?.bool == true
     verdict = MailVerdict()
@@ -98,7 +102,8 @@ struct IncomingReply: Sendable, Equatable {
 extension ParsedMail {
   /// Whether a program has written it (RFC 3834 §5, and what programs write for the same).
   var isAutomatic: Bool {
-    if isReport { return true }
+    // Some bounces are no reports.
+    if isReport || from.lowercased().hasPrefix("mailer-daemon@") { return true }
     if let automatic = fields["auto-submitted"] {
       let word = automatic.prefix { $0 != ";" && !$0.isWhitespace }
       if word.lowercased() != "no" { return true }
@@ -130,6 +135,11 @@ enum MailKey {
     _ part: Int, of key: [UInt8], in workspace: Identifier
   ) -> Identifier {
     place(in: workspace).identifier("\(part):\(Base64.url.encode(key))")
+  }
+
+  /// The id of a file that a reply has.
+  static func file(_ number: Int, of key: [UInt8], in workspace: Identifier) -> Identifier {
+    place(in: workspace).identifier("file:\(number):\(Base64.url.encode(key))")
   }
 
   /// The id of a conversation that a reply begins.

@@ -1,9 +1,12 @@
 /// Brings replies by e-mail into the log: a reply becomes messages of the visitor, by the same
 /// pipeline as those of the widget. Their ids are derived from that of the e-mail, so each is
 /// stored once, however often the reply is processed.
+import Attachments
 import Chat
 public import Conversations
 public import Directory
+import JSON
+import Mail
 import Postgres
 public import Primitives
 
@@ -87,8 +90,8 @@ public final class MailInbox: Sendable {
       throw .later
     }
     var session: Identifier?
-    for (part, body) in content.bodies.enumerated() {
-      switch try await append(body, part, of: reply, content, workspace) {
+    for part in 0..<content.messageCount {
+      switch try await append(part, of: reply, content, workspace) {
       case .refused(let refusal): return try await settle(reply, refusal, in: session)
       case .stored(let place): if part == 0 { session = place }
       }
@@ -97,23 +100,24 @@ public final class MailInbox: Sendable {
   }
 
   private func append(
-    _ body: String, _ part: Int, of reply: MailReceived.Pending, _ content: IncomingReply,
-    _ workspace: Identifier
+    _ part: Int, of reply: MailReceived.Pending, _ content: IncomingReply, _ workspace: Identifier
   ) async throws(Delay) -> Appended {
     let id = MailKey.message(part, of: reply.key, in: workspace)
     for attempt in 0..<MailInbox.attemptsMax {
       let arrival = try await run(
-        MailReceived.arrive(
+        ConversationReturn.arrive(
           reply.session, in: workspace, message: id,
           fresh: MailKey.session(attempt, of: reply.key, in: workspace)))
       guard let arrival else { return .refused(.deleted) }
       if let place = arrival.known { return .stored(in: place) }
       if arrival.isBanned { return .refused(.blocked) }
       guard let session = arrival.session else { continue }
+      let message = try await message(part, id, of: content, by: arrival, in: session, workspace)
+      guard let message else { return .refused(.empty) }
       let outcome = await sessions.append(
-        session: session, workspace: workspace, id: id, role: .visitor, kind: .text,
-        sender: arrival.visitor, senderName: Array(arrival.name.utf8), body: Array(body.utf8),
-        payload: content.payload)
+        session: session, workspace: workspace, id: id, role: .visitor, kind: message.kind,
+        sender: arrival.visitor, senderName: Array(arrival.name.utf8),
+        body: Array(message.body.utf8), payload: message.payload)
       switch outcome.verdict {
       case .stored:
         if arrival.isNew { sessions.changed(session: session, of: workspace) }
@@ -121,12 +125,49 @@ public final class MailInbox: Sendable {
       case .duplicate: return .stored(in: session)
       // An earlier run stored it, in a conversation that was deleted since.
       case .conflict: return .stored(in: nil)
+      // The sweep finds that no message has its files.
       case .rejected: return .refused(.rejected)
       case .unavailable: throw .later
       case .closed, .noSuchSession: continue
       }
     }
     throw .later
+  }
+
+  /// A message of a reply. The last one gets the files. Nil: nothing is left of it.
+  private func message(
+    _ part: Int, _ id: Identifier, of content: IncomingReply,
+    by arrival: ConversationReturn.Arrival, in session: Identifier, _ workspace: Identifier
+  ) async throws(Delay) -> (kind: EntryKind, body: String, payload: [UInt8])? {
+    let body = content.bodies.indices.contains(part) ? content.bodies[part] : nil
+    var files: [Attachment] = []
+    if part == content.messageCount - 1, !content.files.isEmpty {
+      let uploader = Uploader(
+        workspace: workspace, session: session, id: arrival.visitor, isVisitor: true)
+      files = try await bind(content.files, to: id, by: uploader)
+    }
+    guard !files.isEmpty else {
+      return body.map { (.text, $0, JSONValue.object(content.members).text) }
+    }
+    let payload = JSONValue(Attachment.payload(of: files, isCaption: body != nil))?.object ?? [:]
+    return (
+      .file, body ?? Attachment.body(of: files),
+      JSONValue.object(payload.merging(content.members) { own, _ in own }).text
+    )
+  }
+
+  /// Gives the message those of the files that are still there.
+  private func bind(
+    _ ids: [Identifier], to message: Identifier, by uploader: Uploader
+  ) async throws(Delay) -> [Attachment] {
+    try await run(
+      Attachment.move(ids, of: message, to: uploader.session, in: uploader.workspace))
+    let bound = try await run(Attachment.bind(ids, to: message, by: uploader))
+    guard bound.found.count < ids.count, !bound.found.isEmpty else { return bound.found }
+    // All or none are bound; some were removed, such as after a day in which nothing was processed.
+    return try await run(
+      Attachment.bind(bound.found.map(\.id), to: message, by: uploader)
+    ).found
   }
 
   private func run<Answer>(_ statement: Statement<Answer>) async throws(Delay) -> Answer {

@@ -7,23 +7,15 @@ import Primitives
 import Webhooks
 
 struct ReplyJudge: Sendable {
-  /// The decision, as it is stored.
   struct Judged: Sendable, Equatable {
-    var key: [UInt8]
-    var origin: MailReceived.Origin?
-    var content: SecretBox.Sealed?
-    var refusal: MailRefusal?
-    /// In short; nil: there is no reply.
-    var author: String?
-    var isVerified = false
-    /// Such as `spf=pass dkim=pass dmarc=pass`.
-    var verdict = ""
+    var entry: MailReceived.Entry
+    /// Nil: it is none.
+    var reply: IncomingReply?
     /// PostgreSQL was unavailable: nothing is known.
     var isUndecided = false
 
     init(key: [UInt8], refusal: MailRefusal? = nil) {
-      self.key = key
-      self.refusal = refusal
+      entry = MailReceived.Entry(key: key, refusal: refusal)
     }
   }
 
@@ -42,40 +34,51 @@ struct ReplyJudge: Sendable {
     var judged = Judged(
       key: mail.messageID.isEmpty ? place : MailKey.of(messageID: mail.messageID))
     if isOwn(mail) {
-      judged.refusal = .own
+      judged.entry.refusal = .own
       return judged
     }
     if mail.isAutomatic {
-      judged.refusal = .automatic
+      judged.entry.refusal = .automatic
       return judged
     }
     do throws(Unavailable) {
-      judged.origin = try origin(of: mail, &database)
+      judged.entry.origin = try origin(of: mail, &database)
     } catch {
       judged.isUndecided = true
       return judged
     }
-    guard let origin = judged.origin else {
-      judged.refusal = .unknown
+    guard let origin = judged.entry.origin else {
+      judged.entry.refusal = .unknown
       return judged
     }
     if origin.isDeleted {
-      judged.refusal = .deleted
+      judged.entry.refusal = .deleted
       // Nothing may hold on to what is deleted.
-      judged.origin = nil
+      judged.entry.origin = nil
     } else if origin.isBanned {
-      judged.refusal = .blocked
+      judged.entry.refusal = .blocked
+    } else if origin.isFull {
+      judged.entry.refusal = .tooMany
     } else if let reply = IncomingReply(
       mail, visitorAddress: origin.address,
       verdict: MailVerdict(mail.authentication, of: verdictServer))
     {
-      judged.content = reply.seal(by: secrets, key: judged.key)
-      (judged.author, judged.isVerified) = (reply.author, reply.isVerified)
-      judged.verdict = reply.verdict.text
+      judged.reply = reply
     } else {
-      judged.refusal = .empty
+      judged.entry.refusal = .empty
     }
     return judged
+  }
+
+  /// The entry of a reply whose files are stored.
+  func entry(of judged: Judged) -> MailReceived.Entry {
+    var entry = judged.entry
+    guard let reply = judged.reply, let origin = entry.origin else { return entry }
+    entry.content = reply.seal(by: secrets, key: entry.key)
+    entry.message = MailKey.message(0, of: entry.key, in: origin.workspace)
+    (entry.author, entry.isVerified) = (reply.author, reply.isVerified)
+    entry.verdict = reply.verdict.text
+    return entry
   }
 
   private struct Unavailable: Error {}

@@ -55,6 +55,7 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
   private var nextRound = Instant.zero
   private var nextSweep: Instant
   private var outage: Backoff
+  /// The last reason that was reported, without numbers; empty: the mailbox is read.
   private var reported = ""
   /// Failed attempts to fetch messages, by their numbers.
   private var failures: [UInt32: Int] = [:]
@@ -120,8 +121,10 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
       case .mailbox(let reason):
         metrics.roundsFailed += 1
         nextRound = outage.next(after: SystemClock.now())
-        if reason != reported { options.report("mail: the mailbox cannot be read: \(reason)") }
-        reported = reason
+        // Some servers add the time to their reason.
+        let words = reason.filter { !$0.isNumber }
+        if words != reported { options.report("mail: the mailbox cannot be read: \(reason)") }
+        reported = words
       }
     }
   }
@@ -169,21 +172,21 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
       .prefix(ReplyLoop.messagesMax)
     if numbers.isEmpty { return [] }
     let set = numbers.map { String($0) }.joined(separator: ",")
-    let sizes = try ask("UID FETCH \(set) (UID RFC822.SIZE)", goesOn)
+    let sizes = try ask("UID FETCH \(set) (UID rfc822.size)", goesOn)
     var bytes: [UInt32: Int] = [:]
     for line in sizes {
-      guard let number = ReplyLoop.value("UID", in: line).flatMap({ UInt32($0) }) else { continue }
-      bytes[number] = ReplyLoop.value("RFC822.SIZE", in: line).flatMap { Int($0) }
+      guard let number = ReplyLoop.value("uid", in: line).flatMap({ UInt32($0) }) else { continue }
+      bytes[number] = ReplyLoop.value("rfc822.size", in: line).flatMap { Int($0) }
     }
     return numbers.compactMap { number in
       bytes[number].map { Item(number: number, bytes: $0) }
     }
   }
 
-  /// The number behind a name in a line such as `* 1 FETCH (UID 7 RFC822.SIZE 2048)`.
+  /// The number behind a name in lower case, as in `* 1 FETCH (UID 7 rfc822.size 2048)`.
   static func value(_ name: String, in line: String) -> Substring? {
     let words = line.split { $0 == " " || $0 == "(" || $0 == ")" }
-    guard let place = words.firstIndex(where: { $0.uppercased() == name }), place + 1 < words.count
+    guard let place = words.firstIndex(where: { $0.lowercased() == name }), place + 1 < words.count
     else { return nil }
     return words[place + 1]
   }
@@ -239,20 +242,39 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
   private mutating func judged(
     _ bytes: [UInt8], _ place: [UInt8]
   ) throws(MailFolderFault) -> ReplyJudge.Judged {
-    do throws(MailParsingFault) {
-      guard let mail = try parser.parse(bytes) else {
-        return ReplyJudge.Judged(key: place, refusal: .unreadable)
-      }
-      return judge.judge(mail, place: place, &database)
-    } catch {
+    let parsed: ParsedMail?
+    do throws(MailParsingFault) { parsed = try parser.parse(bytes) } catch {
       // Of this system, and not of the message: it waits in the mailbox.
       throw .unreachable(reason: error.description)
+    }
+    guard let parsed else { return ReplyJudge.Judged(key: place, refusal: .unreadable) }
+    var judged = judge.judge(parsed, place: place, &database)
+    try store(filesOf: parsed, in: &judged)
+    return judged
+  }
+
+  /// Stores the files before the reply that names them.
+  private mutating func store(
+    filesOf mail: ParsedMail, in judged: inout ReplyJudge.Judged
+  ) throws(MailFolderFault) {
+    guard judged.reply != nil, let origin = judged.entry.origin,
+      !mail.files.isEmpty || mail.omitted.count > 0
+    else { return }
+    do throws(ReplyFiles.Fault) {
+      let kept = try ReplyFiles(files: options.attachments).store(
+        mail, of: judged.entry.key, for: origin, &database)
+      judged.reply?.take(kept.ids, omitted: kept.omitted)
+    } catch {
+      switch error {
+      case .database: judged.isUndecided = true
+      case .storage(let reason): throw .unreachable(reason: reason)
+      }
     }
   }
 
   private mutating func store(_ judged: ReplyJudge.Judged) throws(Stop) {
     guard !judged.isUndecided,
-      let added = database.run(MailReceived.add(judged))
+      let added = database.run(MailReceived.add(judge.entry(of: judged)))
     else { throw .database }
     guard !added.isEmpty else { return }
     metrics.received += 1

@@ -1,5 +1,6 @@
 /// Reads the mailbox for replies, on a thread of its own: waiting for PostgreSQL and for the mail
 /// server must not block an event loop.
+public import Attachments
 public import Directory
 public import HTTPClient
 public import Mail
@@ -18,14 +19,16 @@ public struct ReplyOptions: Sendable {
   public var from: MailAddress?
   /// The mail server whose `Authentication-Results` are believed.
   public var verdictServer: String?
+  /// The files of replies; nil: they are left out.
+  public var attachments: AttachmentFiles?
   public var secrets: SecretBox
   /// Receives log lines for the administrator, without addresses and contents.
   public var report: @Sendable (String) -> Void
 
   public init(
     databaseURL: String, folder: MailFolderAddress?, processedFolder: String, pollSeconds: Int,
-    replies: ReplyAddress?, from: MailAddress?, verdictServer: String?, secrets: SecretBox,
-    report: @escaping @Sendable (String) -> Void
+    replies: ReplyAddress?, from: MailAddress?, verdictServer: String?,
+    attachments: AttachmentFiles?, secrets: SecretBox, report: @escaping @Sendable (String) -> Void
   ) {
     self.databaseURL = databaseURL
     self.folder = folder
@@ -34,6 +37,7 @@ public struct ReplyOptions: Sendable {
     self.replies = replies
     self.from = from
     self.verdictServer = verdictServer
+    self.attachments = attachments
     self.secrets = secrets
     self.report = report
   }

@@ -1,5 +1,5 @@
 /// Reads what the gateway needs of a message: who has written it, to what it refers, its text and
-/// the names of its files. `text/plain` is preferred to HTML, which becomes plain text.
+/// its files. `text/plain` is preferred to HTML, which becomes plain text.
 import Texts
 
 @safe struct MailReading {
@@ -8,12 +8,11 @@ import Texts
   static let depthMax = 60
   static let fieldsMax = 1_000
 
-  /// The text and the files of a part and its own parts.
+  /// The text of a part and its own parts.
   struct Found {
     var plain: [String] = []
     /// From HTML, where there is no plain text.
     var converted: [String] = []
-    var files: [String] = []
 
     var isBlank: Bool { (plain + converted).allSatisfy { $0.allSatisfy(\.isWhitespace) } }
   }
@@ -22,19 +21,21 @@ import Texts
   private let charsets: Charsets
   private var partsLeft = MailReading.partsMax
   private var bytesLeft = ParsedMail.textBytesMax
+  private var fileBytesLeft = ParsedMail.filesBytesMax
+  private var files: [ParsedMail.File] = []
+  private var omitted = ParsedMail.Omitted()
 
   static func mail(_ tree: MailTree, _ charsets: Charsets) -> ParsedMail {
     var reading = MailReading(tree: tree, charsets: charsets)
     var mail = ParsedMail()
     reading.readHeader(into: &mail)
+    // SAFETY: the tree's objects live until the process ends.
     if let root = unsafe tree.root {
       let type = unsafe tree.type(of: root)
       mail.isReport = type.type == "multipart" && type.subtype == "report"
       let found = unsafe reading.found(in: root, depth: 0)
       mail.text = reading.joined(found.plain.isEmpty ? found.converted : found.plain)
-      mail.files = found.files.prefix(ParsedMail.filesMax).map { name in
-        String(MailReading.clean(name).prefix(ParsedMail.fileNameCharactersMax))
-      }
+      (mail.files, mail.omitted) = (reading.files, reading.omitted)
     }
     return mail
   }
@@ -46,7 +47,9 @@ import Texts
 
   private func readHeader(into mail: inout ParsedMail) {
     mail.messageID = value(tree.messageID ?? "")
-    mail.from = value(tree.authors.first ?? "")
+    let author = tree.author
+    mail.from = value(author.address ?? "")
+    var authorFields = 0
     var further: [String] = []
     for (name, value) in tree.fields(atMost: MailReading.fieldsMax) {
       let value = self.value(value)
@@ -56,6 +59,8 @@ import Texts
         if mail.authentication.count < ParsedMail.authenticationMax {
           mail.authentication.append(value)
         }
+      } else if name == "from" {
+        authorFields += 1
       } else if name == "in-reply-to" {
         mail.references += ParsedMail.ids(in: value)
       } else if name == "references" {
@@ -65,6 +70,7 @@ import Texts
         if room > 0 { mail.recipients += tree.addresses(of: value, atMost: room).map(self.value) }
       }
     }
+    mail.hasOneAuthor = author.count == 1 && authorFields == 1 && !mail.from.isEmpty
     mail.references = Array((mail.references + further).prefix(ParsedMail.referencesMax))
   }
 
@@ -88,7 +94,9 @@ import Texts
     case .multipart: return unsafe foundInMultipart(object, depth: depth)
     case .part: return unsafe foundInPart(object)
     // A message in the message.
-    case .other: return Found(files: ["message.eml"])
+    case .other:
+      omitted.add("message.eml")
+      return Found()
     }
   }
 
@@ -99,7 +107,6 @@ import Texts
     let parts = unsafe tree.parts(of: object, atMost: MailReading.partsMax)
     for index in unsafe parts.indices {
       let one = unsafe found(in: parts[index], depth: depth + 1)
-      all.files += one.files
       if isChoice {
         choices.append(one)
       } else {
@@ -121,8 +128,12 @@ import Texts
     let name = unsafe tree.fileName(of: part)
     let isText = type.type == "text" && (type.subtype == "plain" || type.subtype == "html")
     guard isText, unsafe !tree.isAttached(part), name == nil || type.subtype == "plain" else {
-      // Signatures and calendars have no name.
-      return name.map { Found(files: [$0.isEmpty ? "file" : $0]) } ?? Found()
+      // Signatures and calendars have no name, and are no files; some pictures have none either.
+      let isMedia = ["image", "audio", "video"].contains(type.type)
+      if let name = name ?? (isMedia ? "" : nil) {
+        unsafe keep(part, MailReading.fileName(name))
+      }
+      return Found()
     }
     guard bytesLeft > 0 else { return Found() }
     let bytes = unsafe tree.content(of: part, atMost: bytesLeft)
@@ -130,6 +141,19 @@ import Texts
     let text = charsets.text(bytes, charset: type.charset)
     let isHTML = type.subtype == "html"
     return isHTML ? Found(converted: [PlainText.ofHTML(text)]) : Found(plain: [text])
+  }
+
+  private mutating func keep(_ part: MailTree.Object, _ name: String) {
+    guard files.count < ParsedMail.filesMax else { return omitted.add(name) }
+    let bytes = unsafe tree.content(of: part, atMost: fileBytesLeft + 1)
+    guard !bytes.isEmpty, bytes.count <= fileBytesLeft else { return omitted.add(name) }
+    fileBytesLeft -= bytes.count
+    files.append(ParsedMail.File(name: name, bytes: bytes))
+  }
+
+  private static func fileName(_ name: String) -> String {
+    let clean = MailReading.clean(name).prefix(ParsedMail.fileNameCharactersMax)
+    return clean.isEmpty ? "file" : String(clean)
   }
 
   /// With line ends of one character, and without what PostgreSQL does not store.

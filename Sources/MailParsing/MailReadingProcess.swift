@@ -14,8 +14,8 @@ public enum MailReadingProcess {
   static let limits = ConfinementLimits(
     addressBytes: 1 << 30, processorSeconds: 10, writtenBytes: UInt64(outputBytesMax),
     wallSeconds: 60)
-  /// A text, each of whose characters may be escaped.
-  static let outputBytesMax = 8 << 20
+  /// A text, each of whose characters may be escaped, and the files.
+  static let outputBytesMax = (8 << 20) + ParsedMail.filesBytesMax
 
   /// Runs as that process if the command line says so; then it does not return.
   public static func runIfWanted(_ arguments: [String]) {
@@ -26,7 +26,7 @@ public enum MailReadingProcess {
     do throws(ConfinedProcess.InputFault) {
       let bytes = try ConfinedProcess.readInput(atMost: messageBytesMax)
       guard let mail = read(bytes, library, charsets) else { ConfinedProcess.end(1) }
-      ConfinedProcess.end(ConfinedProcess.write(mail.json, to: 1) ? 0 : 1)
+      ConfinedProcess.end(ConfinedProcess.write(mail.output, to: 1) ? 0 : 1)
     } catch {
       ConfinedProcess.end(1)
     }

@@ -61,9 +61,12 @@ import CGMime
     }
   }
 
-  var authors: [String] {
-    guard let list = unsafe calls.pointee.g_mime_message_get_from(message) else { return [] }
-    return unsafe addresses(list, atMost: 1)
+  /// The authors of all fields `From`: the first one's address, if it is no group, and how many
+  /// there are.
+  var author: (address: String?, count: Int) {
+    guard let list = unsafe calls.pointee.g_mime_message_get_from(message) else { return (nil, 0) }
+    let count = unsafe calls.pointee.internet_address_list_length(list)
+    return unsafe (addresses(list, atMost: 1).first, Int(count))
   }
 
   /// The addresses of a header field.

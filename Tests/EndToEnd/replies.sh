@@ -85,10 +85,10 @@ chmod 755 "$mail/dovecot"
 export CHIRRUP_PUBLIC_URL=$url CHIRRUP_MAIL_FROM=chat@gateway.example CHIRRUP_MAIL_RETRY_MILLISECONDS=300
 export CHIRRUP_MAIL_TIMEOUT_SECONDS=2 CHIRRUP_CREDENTIALS_KEY='a-key-of-this-test-long-enough-0123456789'
 export CHIRRUP_MAIL_REPLY_TO=replies@gateway.example CHIRRUP_MAIL_IMAP_POLL_SECONDS=1
-export CHIRRUP_MAIL_AUTHSERV_ID=mx.gateway.example
+export CHIRRUP_MAIL_AUTHSERV_ID=mx.gateway.example CHIRRUP_ATTACHMENTS_FOLDER=$work/files
 
 check "replies by e-mail" "$python" "$folder/replies_test.py" --chirrup "$chirrup" --database "$database" \
-  --port "$port" --psql "$(postgres_bin)/psql" --log "$log" --folder "$mail" --imap "$imap_port" \
+  --port "$port" --psql "$(postgres_bin)/psql" --log "$log" --folder "$mail" --files "$work/files" --imap "$imap_port" \
   --imaps "$imaps_port" --secret "$work/secret" --smtp-port "$(free_port)"
 # not_logged PATTERN: in the log of the gateways.
 not_logged() { ! grep -E "$1" "$log"; }

@@ -2,11 +2,25 @@
 
 import base64
 import email.policy
+import struct
+import zlib
 from email.message import EmailMessage
 
 MARKER = "--- Reply above this line ---"
 HEAD = "On Thu, Nov 26, 2026 at 10:12 AM Ann at Tidewater Cycles <chat@gateway.example>"
 QUOTED = f"> {MARKER}\n>\n> Hello Ada,\n>\n> You left before we were done, so here is our answer.\n"
+
+
+PDF = b"%PDF-1.4\n" + bytes(range(256)) * 400 + b"\n%%EOF\n"
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+# Of 8 x 8 pixels.
+PNG = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0))
+       + chunk(b"IDAT", zlib.compress((b"\0" + b"\x20\x60\xa0" * 8) * 8)) + chunk(b"IEND", b""))
 
 
 def head(to: str, number: str, author: str = "ada@example.org", **fields: str) -> bytes:
@@ -39,8 +53,18 @@ def nested(to: str, number: str) -> bytes:
     message["From"], message["To"], message["Message-ID"] = "Ada <ada@example.org>", to, f"<{number}@mailer.example>"
     message.set_content("the reply of nested parts\n")
     message.add_alternative("<p>the reply of nested parts <img src='cid:logo'></p>", subtype="html")
-    message.get_payload()[1].add_related(b"\x89PNG", "image", "png", cid="<logo>", filename="logo.png")
-    message.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="Rechnung größer.pdf")
+    message.get_payload()[1].add_related(PNG, "image", "png", cid="<logo>", filename="logo.png")
+    message.add_attachment(PDF, maintype="application", subtype="pdf", filename="Rechnung größer.pdf")
+    return message.as_bytes(policy=email.policy.SMTP)
+
+
+def files(to: str, number: str, author: str, text: str, *named: tuple) -> bytes:
+    """A text, and files of (name, bytes)."""
+    message = EmailMessage()
+    message["From"], message["To"], message["Message-ID"] = f"Ada <{author}>", to, f"<{number}@mailer.example>"
+    message.set_content(text)
+    for name, content in named:
+        message.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
     return message.as_bytes(policy=email.policy.SMTP)
 
 
@@ -63,7 +87,8 @@ def wide(to: str, number: str) -> bytes:
 
 def shapes(to: str) -> list:
     """(name, bytes, the texts of the conversation)."""
-    files = "\n".join(f"[file: {part}.png]" for part in range(20))
+    # The first ten are no pictures, and the multipart is one of 1,000 parts.
+    left = "[998 files were left out: " + ", ".join(f"{part}.png" for part in range(10, 15)) + ", …]"
     html = ("<html><head><style>p {margin:0}</style></head><body><p class=MsoNormal>the reply of Outlook&nbsp;in "
             "HTML</p><div style='border-top:solid 1pt'><p class=MsoNormal><b>From:</b> Ann &lt;chat@gateway.example&gt;"
             "<br><b>Sent:</b> Thursday, November 26, 2026 10:12 AM<br><b>To:</b> Ada</p></div><p>Hello Ada,</p></body>")
@@ -107,8 +132,8 @@ def shapes(to: str) -> list:
          b"X-Name: Gr\xf6\xdfe\r\nSubject: R\xe9: \xff\xfe\r\n" + plain(to, "eight", "the reply of bytes"),
          "the reply of bytes"),
         ("nested parts", nested(to, "nested"),
-         "the reply of nested parts\n[file: logo.png]\n[file: Rechnung größer.pdf]"),
-        ("1,000 parts", wide(to, "wide"), f"the reply of 1,000 parts\n{files}"),
+         "the reply of nested parts"),
+        ("1,000 parts", wide(to, "wide"), f"the reply of 1,000 parts\n\n{left}"),
         ("a boundary that is missing", multipart(to, "missing", b"--b\r\n\r\nthe reply of half a message\r\n"),
          "the reply of half a message"),
         ("a header of 3 MB", head(to, "huge", X_Junk="j" * 3_000_000) + b"\r\nthe reply of a large header\r\n",

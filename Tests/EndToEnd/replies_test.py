@@ -10,10 +10,11 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.request
 
 import replies_shapes as shapes
 from mail_server import Server
-from mail_test import Failure, Mail, TALK, Visitor, html, parse, plain
+from mail_test import ADMIN, Failure, Mail, TALK, Visitor, html, parse, plain
 
 REPLIES = 100  # in the part with kill -9
 KILLS = 12
@@ -128,12 +129,12 @@ class Replies(Mail):
         for number, author, results in (
                 ("v1", "eve@example.org", passed), ("v2", "eve@example.org", passed.replace("mx.", "evil.")),
                 ("v3", "eve@example.org", passed.replace("=pass", "=fail")), ("v4", "other@example.org", passed),
-                ("v5", "eve@example.org", None)):
+                ("v5", "eve@example.org", None), ("v6", "eve@example.org>, Mallory <m@evil.example", passed)):
             self.deliver(shapes.plain(visitor.reply_to, number, number, author=author, Authentication_Results=results))
         self.until("all are settled", self.settled)
         found = [payload["email"] for _, payload in self.replies(visitor.session)]
         self.promise("only the visitor's address with a verdict of our server is verified",
-                     [one["verified"] for one in found] == [True, False, False, False, False])
+                     [one["verified"] for one in found] == [True, False, False, False, False, False])
         self.promise("the message says who has written, in short", found[0] == {
             "from": "e…@example.org", "verified": True, "dmarc": "pass", "dkim": "pass", "spf": "pass"}
             and found[3]["from"] == "o…@example.org" and found[2].get("dmarc") == "fail" and "dmarc" not in found[1])
@@ -141,10 +142,11 @@ class Replies(Mail):
         shown = self.ask("GET", f"{TALK}/{visitor.session}/mail")["replies"]
         self.promise("the console gets the verdicts, the newest first", [
             (one["author"], one["is_verified"], one["verdict"]) for one in shown] == [
+            ("e…@example.org", False, "spf=pass dkim=pass dmarc=pass"),
             ("e…@example.org", False, ""), ("o…@example.org", False, "spf=pass dkim=pass dmarc=pass"),
             ("e…@example.org", False, "spf=fail dkim=fail dmarc=fail"), ("e…@example.org", False, ""),
             ("e…@example.org", True, "spf=pass dkim=pass dmarc=pass")])
-        if len(shown) != 5:
+        if len(shown) != 6:
             print("      found", shown)
         first = self.sql(f"SELECT id FROM chats WHERE session_id = '{visitor.session}' AND content = 'v1'")
         self.promise("each by its message", shown[-1]["message_id"] == first)
@@ -154,6 +156,9 @@ class Replies(Mail):
         to, mine = visitor.reply_to, "bob@example.org"
         gone, _ = self.answered("Gone", "gone@example.org")
         banned, _ = self.answered("Bad", "bad@example.org")
+        erased, _ = self.answered("Forgotten", "forgotten@example.org")
+        person = self.sql("SELECT id FROM visitors WHERE email = 'forgotten@example.org'")
+        self.ask("DELETE", f"{ADMIN}/visitors/{person}")
         self.sql(f"UPDATE chat_sessions SET deleted_at = now() WHERE id = '{gone.session}'")
         self.sql("UPDATE visitors SET banned_at = now() WHERE email = 'bad@example.org'")
         forged = to.replace(to[12], "a" if to[12] != "a" else "b")
@@ -177,6 +182,7 @@ class Replies(Mail):
             ("unknown", shapes.plain(forged_code, "r12", "another code")),
             ("unknown", shapes.plain("replies@gateway.example", "r13", "stranger", author="eve@example.org", **thread)),
             ("deleted", shapes.plain(gone.reply_to, "r14", "gone")),
+            ("deleted", shapes.plain(erased.reply_to, "r14b", "erased")),
             ("blocked", shapes.plain(banned.reply_to, "r15", "banned")),
             ("empty", shapes.plain(to, "r16", " \n \n")),
             ("empty", shapes.deep(to, "r17")),
@@ -208,6 +214,73 @@ class Replies(Mail):
         self.promise("a conversation takes 30 replies in an hour", len(self.replies(visitor.session)) == 30
                      and self.refusals().get("too_many") == 6)
 
+    def files(self) -> None:
+        """Files of replies are attachments, within the limits of the workspace."""
+        visitor, _ = self.answered("Fay", "fay@example.org")
+        many = [(f"{number}.txt", f"text {number}".encode()) for number in range(12)]
+        cases = [
+            ("f1", "two files", [("plan.pdf", shapes.PDF), ("plan.png", shapes.PNG)]),
+            ("f2", " ", [("only.pdf", shapes.PDF)]),
+            ("f3", "twelve files", many),
+            ("f4", "no programs", [("a.exe", b"MZ" + bytes(400)), ("../b.pdf", b"MZ" + bytes(400)),
+                                   ("c.pdf", shapes.PDF)]),
+            ("f5", "a large one", [("large.txt", b"large text\n" * 100_000)]),
+        ]
+        self.ask("PATCH", ADMIN + "/settings", {"settings": {"attachments": {"bytes_max": 1_048_576}}})
+        for number, text, named in cases:
+            self.deliver(shapes.files(visitor.reply_to, number, visitor.address, text, *named))
+            self.until("it is settled", self.settled)
+        found = self.replies(visitor.session)
+        wanted = ["two files", "📎 only.pdf", "twelve files\n\n[2 files were left out: 10.txt, 11.txt]",
+                  "no programs\n\n[2 files were left out: a.exe, b.pdf]",
+                  "a large one\n\n[1 file was left out: large.txt]"]
+        self.promise("files that are not taken are counted in the message", [text for text, _ in found] == wanted)
+        if [text for text, _ in found] != wanted:
+            print("      found", [text for text, _ in found])
+        names = [[item["name"] for item in payload.get("attachments", [])] for _, payload in found]
+        self.promise("the others are attachments of the message", names == [
+            ["plan.pdf", "plan.png"], ["only.pdf"], [name for name, _ in many[:10]], ["c.pdf"], []]
+            and [payload.get("caption") for _, payload in found] == [True, False, True, True, None]
+            and all(payload["email"]["from"] == "f…@example.org" for _, payload in found))
+        ids = [item["id"] for item in found[0][1]["attachments"]]
+        links = self.ask("POST", f"{TALK}/{visitor.session}/attachments/links", {"ids": ids})["links"]
+        url = next(link["url"] for link in links if link["id"] == ids[0])
+        with urllib.request.urlopen(self.base + url, timeout=30) as answer:
+            self.promise("their bytes are those of the e-mail", answer.read() == shapes.PDF)
+        self.promise("a picture was cleaned, and has its size", found[0][1]["attachments"][1].get("width") == 8)
+
+        self.ask("PATCH", ADMIN + "/settings", {"settings": {"attachments": {"enabled": False}}})
+        self.deliver(shapes.files(visitor.reply_to, "f6", visitor.address, "turned off", ("d.pdf", shapes.PDF)))
+        self.until("it is settled", self.settled)
+        self.ask("PATCH", ADMIN + "/settings", {"settings": {"attachments": {"enabled": True}}})
+        self.promise("a workspace without attachments gets none",
+                     self.replies(visitor.session)[-1][0] == "turned off\n\n[1 file was left out: d.pdf]")
+
+        uploads = os.path.join(self.options.files, "uploads")
+        os.rename(uploads, uploads + "-away")
+        open(uploads, "w").close()
+        self.deliver(shapes.files(visitor.reply_to, "f7", visitor.address, "it waits", ("e.pdf", shapes.PDF)))
+        self.deliver(shapes.plain(visitor.reply_to, "f8", "it does not wait", author=visitor.address))
+        self.until("the other one", lambda: self.replies(visitor.session)[-1][0] == "it does not wait")
+        waits = self.inbox() == 1
+        os.remove(uploads)
+        os.rename(uploads + "-away", uploads)
+        self.until("it is settled", self.settled, seconds=180)
+        text, payload = self.replies(visitor.session)[-1]
+        self.promise("a reply whose file cannot be stored waits in the mailbox, others do not",
+                     waits and text == "it waits" and payload["attachments"][0]["name"] == "e.pdf")
+
+        self.ask("POST", f"{TALK}/{visitor.session}/close", {})
+        self.deliver(shapes.files(visitor.reply_to, "f9", visitor.address, "moved", ("f.pdf", shapes.PDF)))
+        self.until("it is settled", self.settled)
+        session = self.sql("SELECT session_id FROM chats WHERE content = 'moved'")
+        item = self.replies(session)[0][1]["attachments"][0]["id"]
+        self.promise("a file goes with its reply to another conversation", session != visitor.session
+                     and self.sql(f"SELECT session_id FROM chat_attachments WHERE id = '{item}'") == session
+                     and self.ask("POST", f"{TALK}/{session}/attachments/links", {"ids": [item]})["links"])
+        self.promise("no file is left that is in no message", self.sql(
+            "SELECT count(*) FROM chat_attachments WHERE state IN ('uploading', 'stored')") == "0")
+
     def closed(self) -> None:
         visitor, _ = self.answered("Carl", "carl@example.org")
         self.ask("POST", f"{TALK}/{visitor.session}/close", {})
@@ -226,7 +299,8 @@ class Replies(Mail):
         visitors = [self.answered(f"K{number}", f"k{number}@example.org")[0] for number in range(5)]
         for number in range(REPLIES):
             visitor = visitors[number % 5]
-            self.deliver(shapes.plain(visitor.reply_to, f"k{number}", f"reply {number}", author=visitor.address))
+            self.deliver(shapes.files(visitor.reply_to, f"k{number}", visitor.address, f"reply {number}",
+                                      *([("k.pdf", shapes.PDF + b"%d" % number)] if number % 4 == 0 else [])))
         kills = 0
         while not self.settled() and kills < KILLS:
             # The gateway is killed while it works: not before it has moved something, and at another place each time.
@@ -246,6 +320,10 @@ class Replies(Mail):
                      kills >= 3 and found == wanted)
         if found != wanted:
             print("      found", found)
+        carried = [[len(payload.get("attachments", [])) for _, payload in self.replies(visitor.session)]
+                   for visitor in visitors]
+        self.promise("each has its file", carried == [
+            [int(number % 4 == 0) for number in range(place, REPLIES, 5)] for place in range(5)])
 
     def stored_and_not_moved(self) -> None:
         """kill -9 between the commit and the move, which a folder that cannot be written holds open."""
@@ -255,10 +333,14 @@ class Replies(Mail):
         os.rename(place, place + "-away")
         open(place, "w").close()  # Dovecot can neither create the folder nor use it
         self.deliver(shapes.plain(visitor.reply_to, "last", "the reply of the last", author=visitor.address))
+        before = self.log_lines("the mailbox cannot be read")
         self.gateway_with()
         self.until("it is stored", lambda: len(self.replies(visitor.session)) == 1)
-        time.sleep(3)
+        time.sleep(8)
         stays = self.inbox() == 1
+        reasons = self.lines("the mailbox cannot be read")[before:]
+        self.promise(f"a refusal of the server is in the log once, with its words{reasons[0]}",
+                     reasons[0].startswith(": NO ") and len(reasons) == 1)
         self.kill()
         os.remove(place)
         os.rename(place + "-away", place)
@@ -320,7 +402,7 @@ class Replies(Mail):
         self.start_dovecot()
         self.gateway_with()
         self.settings()
-        for part in (self.outgoing, self.shapes, self.sender, self.refused, self.closed, self.killed,
+        for part in (self.outgoing, self.shapes, self.sender, self.refused, self.closed, self.files, self.killed,
                      self.stored_and_not_moved, self.away):
             part()
         wrong = f"{self.options.folder}/wrong"
@@ -335,7 +417,8 @@ class Replies(Mail):
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("chirrup", "database", "port", "psql", "log", "folder", "imap", "imaps", "secret", "smtp-port"):
+    for name in ("chirrup", "database", "port", "psql", "log", "folder", "files", "imap", "imaps", "secret",
+                 "smtp-port"):
         parser.add_argument(f"--{name}", required=True)
     options = parser.parse_args()
     options.smtp_port, options.box = int(options.smtp_port), ""

@@ -45,4 +45,14 @@ import Testing
     mail.fields = fields
     #expect(mail.isAutomatic == isAutomatic)
   }
+
+  @Test func `bounces`() {
+    var mail = ParsedMail()
+    mail.from = "MAILER-DAEMON@example.org"
+    #expect(mail.isAutomatic)
+    mail.from = "daemon@example.org"
+    #expect(!mail.isAutomatic)
+    mail.isReport = true
+    #expect(mail.isAutomatic)
+  }
 }

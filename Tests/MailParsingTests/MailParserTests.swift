@@ -39,6 +39,7 @@ struct MailParserTests {
     #expect(mail.authentication.count == 2)
     #expect(mail.authentication[0].hasPrefix("mx.example.com;"))
     #expect(mail.text == "text\n" && mail.files.isEmpty && !mail.isReport)
+    #expect(!mail.hasOneAuthor)
   }
 
   @Test func `plain text is preferred, HTML becomes plain text, files are named`() throws {
@@ -53,7 +54,43 @@ struct MailParserTests {
       "Content-Disposition: attachment; filename*=utf-8''gr%C3%B6%C3%9Fe%0A.txt", "", "no",
       "--b--", "")
     #expect(html?.text == "rich & short")
-    #expect(html?.files == ["message.eml", "größe .txt"])
+    #expect(html?.files == [ParsedMail.File(name: "größe .txt", bytes: Array("no".utf8))])
+    #expect(html?.omitted.count == 1 && html?.omitted.names == ["message.eml"])
+  }
+
+  @Test func `files are decoded; pictures need no name; further ones are counted`() throws {
+    var lines = ["Content-Type: multipart/mixed; boundary=b", "", "--b", "", "text"]
+    lines += [
+      "--b", "Content-Type: image/png", "Content-Transfer-Encoding: base64", "", "AAEC/w==",
+      "--b", "Content-Type: application/pkcs7-signature", "", "signature",
+      "--b", "Content-Type: application/pdf; name=empty.pdf", "",
+    ]
+    for number in 0..<14 {
+      lines += ["--b", "Content-Type: text/csv; name=\(number).csv", "", "\(number)"]
+    }
+    lines += ["--b--", ""]
+    let mail = try #require(try parser.parse(Array(lines.joined(separator: "\r\n").utf8)))
+    #expect(mail.files.count == ParsedMail.filesMax)
+    #expect(mail.files.first == ParsedMail.File(name: "file", bytes: [0, 1, 2, 255]))
+    #expect(mail.files.last == ParsedMail.File(name: "8.csv", bytes: Array("8".utf8)))
+    #expect(mail.omitted.count == 6 && mail.omitted.names.first == "empty.pdf")
+    #expect(mail.omitted.names.count == ParsedMail.omittedNamesMax && mail.text == "text")
+  }
+
+  @Test(arguments: [
+    (["From: a@example.org"], true), (["From: Ada <a@example.org>"], true),
+    (["From: a@example.org, b@example.org"], false),
+    (["From: a@example.org", "From: b@example.org"], false),
+    (["From: a@example.org", "From: a@example.org"], false),
+    (["From: a@example.org", "from : b@example.org"], false),
+    (["From: friends: a@example.org;"], false), (["From: "], false), (["To: a@example.org"], false),
+    (["From: a@example.org", "Sender: b@example.org"], true),
+  ])
+  func `whether a message has one author (RFC 5322 §3.6.2)`(
+    fields: [String], isOne: Bool
+  ) throws {
+    let text = (fields + ["", "text", ""]).joined(separator: "\r\n")
+    #expect(try parser.parse(Array(text.utf8))?.hasOneAuthor == isOne)
   }
 
   @Test(arguments: [
@@ -110,13 +147,23 @@ struct MailParserTests {
   }
 
   @Test func `the process is not trusted`() {
-    #expect(ParsedMail(Array("{}".utf8)) == nil)
+    #expect(ParsedMail(Array("{}".utf8)) == nil && ParsedMail(Array("{}\n".utf8)) == nil)
     #expect(ParsedMail(Array("garbage".utf8)) == nil)
     var mail = ParsedMail()
-    mail.files = Array(repeating: "f", count: 100)
     mail.fields = ["subject": "x", "list-id": "y"]
-    let read = ParsedMail(mail.json)
-    #expect(read?.files.count == ParsedMail.filesMax && read?.fields == ["list-id": "y"])
+    mail.recipients = Array(repeating: "a@example.org", count: 100)
+    mail.files = [ParsedMail.File(name: "f", bytes: [1, 10, 2])]
+    let read = ParsedMail(mail.output)
+    #expect(read?.recipients.count == ParsedMail.recipientsMax)
+    #expect(read?.fields == ["list-id": "y"] && read?.files == mail.files)
+    // More bytes, or fewer, than the files have.
+    #expect(ParsedMail(mail.output + [0]) == nil)
+    #expect(ParsedMail(Array(mail.output.dropLast())) == nil)
+    mail.files = Array(repeating: mail.files[0], count: ParsedMail.filesMax + 1)
+    #expect(ParsedMail(mail.output) == nil)
+    mail.files = []
+    mail.omitted.count = -1
+    #expect(ParsedMail(mail.output) == nil)
   }
 
   @Test func `a program without GMime or without confinement is a fault, and no refusal`() {

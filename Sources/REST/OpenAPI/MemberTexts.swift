@@ -408,6 +408,9 @@ enum MemberTexts {
     mail | Outgoing e-mail. |
     configured | The gateway has a mail server. |
     recipient | The address in short. | a…@example.com
+    ConversationMail.author | The address in short. | a…@example.com
+    ConversationMail.verdict | What the mail server says. | spf=pass dkim=pass dmarc=pass
+    ConversationMail.replies | Replies that came by e-mail. | []
     first_seq | The first message that it contains. | 17
     Settings.answers | Answers that a visitor has not read are sent to their address. | true
     Settings.answers_after_seconds | The seconds after the last answer until then. | 300
