@@ -181,12 +181,14 @@ class MailRun(Run):
 
     def replies(self) -> None:
         """Marks of messages that came by e-mail. replies.sh shows that a mailbox brings them; here the answer of the
-        gateway is completed with two."""
+        gateway is completed with two, and one message becomes one with a file."""
         page = self.desk
         visitor = Visitor(self.rest, "Rae", "rae@example.org")
         ids = [str(uuid.uuid4()) for _ in range(3)]
+        file = {"id": str(uuid.uuid4()), "name": "plan.pdf", "type": "application/pdf", "bytes": 4096}
         for number, message in enumerate(ids):
-            visitor.talk("send", body=f"Reply {number}", id=message, payload={"email": {"verified": True}})
+            more = {"attachments": [file], "caption": True} if number == 1 else {}
+            visitor.talk("send", body=f"Reply {number}", id=message, payload={"email": {"verified": True}, **more})
         noted = [{"message_id": message, "author": "r…@example.org", "is_verified": verdict.endswith("dmarc=pass"),
                   "verdict": verdict, "at": "2026-11-27T08:00:00Z"}
                  for message, verdict in zip(ids, ("spf=pass dkim=pass dmarc=pass", "spf=fail dmarc=fail"))]
@@ -195,13 +197,25 @@ class MailRun(Run):
             answer = route.fetch()
             route.fulfill(response=answer, json={**answer.json(), "replies": noted})
 
+        def with_file(frame) -> str:
+            return re.sub(r'^.*"body":"Reply 1".*$', lambda line: line[0].replace('"kind":"text"', '"kind":"file"'),
+                          frame, flags=re.MULTILINE) if isinstance(frame, str) else frame
+
+        def joined(socket) -> None:
+            gateway = socket.connect_to_server()
+            gateway.on_message(lambda frame: socket.send(with_file(frame)))
+
         page.route(re.compile(f"{visitor.session}/mail$"), completed)
+        page.route_web_socket(re.compile("/api/v1/ws"), joined)
+        page.reload()
         self.go(f"#{visitor.session}")
         marks = page.locator(".log .by-mail")
         expect(marks.nth(1)).to_have_text(
             "By e-mail from r…@example.org. The sender is not verified: spf=fail dmarc=fail")
         self.promise("a reply by e-mail is marked, with its author and the mail server's verdict", [
             "By e-mail from r…@example.org. The sender is verified."] == marks.all_inner_texts()[:1])
+        self.promise("a message with a file is marked, too", "plan.pdf" in page.locator(
+            ".log .say", has_text="spf=fail").inner_text())
         self.promise("a payload that a visitor has made verifies nothing", marks.nth(2).inner_text() == "By e-mail")
         self.looks(page, "replies")
 

@@ -37,6 +37,19 @@ export function extra({ key, payload }) {
 }
 
 /**
+ * The files of a message, with the mark of one that came by e-mail.
+ * @param {import('../../shared/dom.js').Child} files
+ * @param {{key?: string, payload?: Payload}} model
+ */
+export function withMark(files, model) {
+  const mark = model.payload?.email && extra(model);
+  if (!mark) return files;
+  const both = document.createDocumentFragment();
+  both.append(...(files ? [files] : []), mark);
+  return both;
+}
+
+/**
  * The text of the bubble: '' if the cards show it.
  * @param {{body: string, payload?: Payload}} model
  */

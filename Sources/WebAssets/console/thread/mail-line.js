@@ -1,8 +1,7 @@
 // The lines above the composer of a conversation whose visitor has an e-mail address: what was sent
 // there, and whether a reply goes there; and who has written the messages that came by e-mail.
-// Nothing of it is news of the socket. So the gateway is
-// asked when the conversation is opened, after a new message, once when that message is due, and
-// while a message is being sent.
+// Nothing of it is news of the socket. So the gateway is asked when the conversation is opened,
+// after a new message, once when that message is due, and while a message is being sent.
 
 import { el } from '../../shared/dom.js';
 import { api } from '../shell/api.js';

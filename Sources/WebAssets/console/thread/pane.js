@@ -7,7 +7,7 @@ import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
 import { channelOf } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 import { Actions } from './actions.js';
-import { bubbleText, extra } from './cards.js';
+import { bubbleText, extra, withMark } from './cards.js';
 import { Composer } from './composer.js';
 import { dueWords } from '../inbox/due.js';
 import { Head } from './head.js';
@@ -166,8 +166,8 @@ export class Pane {
       me,
       state: (item) => item.state ?? outbox.state(item),
       event: (entry) => eventLine(entry, me()),
-      extra: (model) => (model.kind === Kind.file && model.payload ? this.files.draw(model)
-        : extra(model)),
+      extra: (model) => (model.kind !== Kind.file || !model.payload ? extra(model)
+        : withMark(this.files.draw(model), model)),
       text: (model) => linked(bubbleText(model)),
       failed: (model) => this.replies.channel?.failed(model.key)
         ?? this.files.loaded?.failed(model.key) ?? this.#failed(model),
