@@ -165,13 +165,14 @@ class Replies(Mail):
         code = to.split("@")[0][-2]
         forged_code = to.replace(f"{code}{to.split('@')[0][-1]}@", f"{'a' if code != 'a' else 'b'}a@")
         thread = dict(In_Reply_To=message["Message-ID"], References="<x@y> " + message["Message-ID"])
-        before = self.metric("mail_received_total")
+        before, sent = self.metric("mail_received_total"), len(self.server.box.taken)
         cases = [
             ("automatic", shapes.plain(to, "r1", "away", Auto_Submitted="auto-replied")),
             ("automatic", shapes.plain(to, "r2", "list", List_Id="<list.example.org>")),
             ("automatic", shapes.plain(to, "r3", "bulk", Precedence="bulk")),
             ("automatic", b"Return-Path: <>\r\n" + shapes.plain(to, "r4", "bounce")),
             ("automatic", shapes.plain(to, "r5", "away", X_Auto_Response_Suppress="All")),
+            ("automatic", shapes.plain(to, "r5b", "undeliverable", author="MAILER-DAEMON@example.org")),
             ("automatic", shapes.head(to, "r6", Content_Type='multipart/report; boundary="b"')
              + b"\r\n--b\r\n\r\nx\r\n--b--"),
             ("own", shapes.plain(to, "r7", "own", author="chat@gateway.example")),
@@ -195,6 +196,8 @@ class Replies(Mail):
         self.promise("what is no reply is stored with its reason", self.refusals() == wanted)
         if self.refusals() != wanted:
             print("      found", self.refusals(), "wanted", wanted)
+        time.sleep(2)  # answers that nobody has read are sent after a second
+        self.promise("none of these is answered: no loop begins", len(self.server.box.taken) == sent)
         self.promise("none of these is in a conversation",
                      all(self.replies(one.session) == [] for one in (visitor, gone, banned)))
         # A turn's figures are shown after its pause.
