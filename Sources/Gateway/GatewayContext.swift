@@ -175,22 +175,12 @@ final class GatewayContext: Sendable {
     _ options: GatewayOptions, _ mail: MailOptions, _ attachments: AttachmentFiles
   ) throws(Errno) -> ReplyWorker {
     let settings = options.settings.mail
-    var folder: MailFolderAddress?
-    if let url = settings.imapURL, let user = settings.imapUser,
-      let password = settings.imapPassword
-    {
-      folder = MailFolderAddress(
-        url: url, user: user, password: password,
-        security: settings.startTLS == .required
-          ? .required : settings.startTLS == .optional ? .optional : .off,
-        authority: settings.caFile, milliseconds: settings.timeoutSeconds * 1_000)
-    }
     return try ReplyWorker(
       ReplyOptions(
-        databaseURL: options.databaseURL, folder: folder, processedFolder: settings.imapProcessed,
-        pollSeconds: settings.imapPollSeconds, replies: mail.replies, from: mail.from,
-        verdictServer: settings.verdictServer, attachments: attachments, secrets: mail.secrets,
-        report: mail.report))
+        databaseURL: options.databaseURL, folder: MailFolderAddress(settings),
+        processedFolder: settings.imapProcessed, pollSeconds: settings.imapPollSeconds,
+        replies: mail.replies, from: mail.from, verdictServer: settings.verdictServer,
+        attachments: attachments, secrets: mail.secrets, report: mail.report))
   }
 
   private static func channels(

@@ -12,9 +12,18 @@ extension MailServerAddress {
     self.init(
       // Its path is the name for EHLO.
       url: host.contains("/") ? url : "\(url)/\(from.domain)", user: settings.user,
-      password: settings.password,
-      security: settings.startTLS == .required
-        ? .required : settings.startTLS == .optional ? .optional : .off,
+      password: settings.password, security: .init(settings.startTLS),
       authority: settings.caFile, milliseconds: settings.timeoutSeconds * 1_000)
+  }
+}
+
+extension MailServerAddress.Security {
+  init(_ setting: StartTLS) {
+    self =
+      switch setting {
+      case .required: .required
+      case .optional: .optional
+      case .off: .off
+      }
   }
 }

@@ -65,6 +65,18 @@ public struct MailFolder: ~Copyable {
       .map(String.init)
   }
 
+  /// For `numbers`: all messages, but those that were marked as deleted.
+  public static let waiting = "UNDELETED"
+
+  /// The numbers (UID) of the messages that a search finds, in any order.
+  public mutating func numbers(
+    of search: String, goesOn: () -> Bool
+  ) throws(MailFolderFault) -> [UInt32] {
+    try run("UID SEARCH \(search)", goesOn: goesOn)
+      .filter { $0.hasPrefix("* SEARCH") }.flatMap { $0.split(separator: " ") }
+      .compactMap { UInt32($0) }
+  }
+
   /// The bytes of a message. The server marks it as read.
   public mutating func message(
     _ number: UInt32, bytesMax: Int, goesOn: () -> Bool

@@ -162,17 +162,20 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
   // MARK: The folder
 
   private mutating func list(_ goesOn: () -> Bool) throws(Stop) -> [Item] {
-    let found = try ask("UID SEARCH UNDELETED", goesOn)
-    let failures = failures
-    // A message that fails again and again does not keep back the others.
-    let numbers =
-      found.filter { $0.hasPrefix("* SEARCH") }.flatMap { $0.split(separator: " ") }
-      .compactMap { UInt32($0) }
-      .sorted { (failures[$0, default: 0], $0) < (failures[$1, default: 0], $1) }
-      .prefix(ReplyLoop.messagesMax)
-    if numbers.isEmpty { return [] }
-    let set = numbers.map { String($0) }.joined(separator: ",")
-    let sizes = try ask("UID FETCH \(set) (UID rfc822.size)", goesOn)
+    let (numbers, sizes): ([UInt32], [String])
+    do throws(MailFolderFault) {
+      let failures = failures
+      // A message that fails again and again does not keep back the others.
+      numbers = Array(
+        try folder.numbers(of: MailFolder.waiting, goesOn: goesOn)
+          .sorted { (failures[$0, default: 0], $0) < (failures[$1, default: 0], $1) }
+          .prefix(ReplyLoop.messagesMax))
+      if numbers.isEmpty { return [] }
+      let set = numbers.map { String($0) }.joined(separator: ",")
+      sizes = try folder.run("UID FETCH \(set) (UID rfc822.size)", goesOn: goesOn)
+    } catch {
+      throw ReplyLoop.stop(error)
+    }
     var bytes: [UInt32: Int] = [:]
     for line in sizes {
       guard let number = ReplyLoop.value("uid", in: line).flatMap({ UInt32($0) }) else { continue }
@@ -189,17 +192,6 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
     guard let place = words.firstIndex(where: { $0.lowercased() == name }), place + 1 < words.count
     else { return nil }
     return words[place + 1]
-  }
-
-  /// The answer to a command that each server understands.
-  private mutating func ask(
-    _ command: String, _ goesOn: () -> Bool
-  ) throws(Stop) -> [String] {
-    do throws(MailFolderFault) {
-      return try folder.run(command, goesOn: goesOn)
-    } catch {
-      throw ReplyLoop.stop(error)
-    }
   }
 
   private static func stop(_ fault: MailFolderFault) -> Stop {

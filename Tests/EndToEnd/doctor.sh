@@ -340,6 +340,12 @@ fi
 says "no mail server is set" SKIP mail 'mail.smtp_url'
 CHIRRUP_MAIL_SMTP_URL=smtp://127.0.0.1:1 CHIRRUP_MAIL_FROM=chat@shop.example CHIRRUP_MAIL_STARTTLS=off \
   says "a mail server that does not listen" FAIL mail 'smtp://127.0.0.1:1: ' --public-url "$url"
+# The mailbox; replies.sh tries one.
+says "no mailbox is set" SKIP mailbox 'mail.imap_url'
+CHIRRUP_MAIL_SMTP_URL=smtp://127.0.0.1:1 CHIRRUP_MAIL_FROM=chat@shop.example CHIRRUP_MAIL_STARTTLS=off \
+  CHIRRUP_MAIL_IMAP_URL=imaps://127.0.0.1:1/INBOX CHIRRUP_MAIL_IMAP_USER=chat CHIRRUP_MAIL_IMAP_PASSWORD=word \
+  CHIRRUP_MAIL_REPLY_TO=replies@shop.example \
+  says "a mailbox whose server does not listen" FAIL mailbox 'imaps://127.0.0.1:1/INBOX: .*connect' --public-url "$url"
 
 # Upkeep.
 says "upkeep goes on" PASS upkeep 'have succeeded within 49 h|no task has run yet'

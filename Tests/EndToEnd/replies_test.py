@@ -13,6 +13,7 @@ import time
 import urllib.request
 
 import replies_shapes as shapes
+from mailbox_proxy import ProxyWithoutMove
 from mail_server import Server
 from mail_test import ADMIN, Failure, Mail, TALK, Visitor, html, parse, plain
 
@@ -40,12 +41,28 @@ class Replies(Mail):
         self.dovecot.terminate()
         self.dovecot.wait(30)
 
-    def gateway_with(self, authority="ours", password=None, **settings) -> None:
+    def values(self, authority="ours", password=None, **settings) -> dict:
         values = dict(smtp_url=f"smtp://127.0.0.1:{self.options.smtp_port}", starttls="off", imap_user="chat",
                       imap_url=f"imaps://localhost:{self.options.imaps}/INBOX",
                       ca_file=f"{self.options.folder}/{authority}-ca.pem",
                       imap_password_file=password or self.options.secret)
-        self.start(**{**values, **settings})
+        return {**values, **settings}
+
+    def gateway_with(self, **settings) -> None:
+        self.start(**self.values(**settings))
+
+    def doctor(self, what: str, state: str, words: str, **settings) -> None:
+        # Dovecot delays its refusal of a password, more each time.
+        settings = {"timeout_seconds": 20, **settings}
+        environment = {f"CHIRRUP_MAIL_{name.upper()}": str(value)
+                       for name, value in self.values(**settings).items()}
+        said = subprocess.run(
+            [self.options.chirrup, "doctor", "--only", "mailbox", "--listen", f"127.0.0.1:{self.options.port}",
+             "--database-url", self.options.database], env={**os.environ, **environment},
+            capture_output=True, text=True).stdout
+        lines = [line for line in said.splitlines() if " mailbox: " in line]
+        self.promise(f"doctor, {what}: {lines}", len(lines) == 1 and lines[0].startswith(state) and words in lines[0]
+                     and "pass word" not in said)
 
     # The mailbox
 
@@ -386,6 +403,7 @@ class Replies(Mail):
         self.promise(f"{what}: one log line, {attempts} attempts in 6 s",
                      self.log_lines(words) == before + 1 and attempts <= 6)
         self.stop()
+        self.doctor(what, "FAIL", words.removeprefix("the mailbox cannot be read: "), **settings)
 
     def dovecot_logins(self) -> int:
         with open(f"{self.options.folder}/dovecot.log", encoding="utf-8", errors="replace") as log:
@@ -399,6 +417,28 @@ class Replies(Mail):
             secure = [line for line in log if "imap-login: Info: Login: user=<chat>" in line][-1]
         self.promise("imap:// turns to TLS", ", TLS," in secure)
         self.stop()
+
+    def without_move(self) -> None:
+        """Copied and marked as deleted; what is marked does not come again."""
+        own = f"{self.options.folder}/ours"
+        proxy = ProxyWithoutMove(self.options.imap, f"{own}.pem", f"{own}.key")
+        self.gateway_with(imap_url=f"imaps://localhost:{proxy.port}/INBOX")
+        before = self.processed()
+        visitor, _ = self.answered("Copy", "copy@example.org")
+        for number in range(3):
+            self.deliver(shapes.plain(visitor.reply_to, f"copy {number}", f"the reply number {number}",
+                                      author=visitor.address))
+        self.until("they are stored", lambda: len(self.replies(visitor.session)) == 3)
+        self.until("they are copied", lambda: self.processed() == before + 3)
+        time.sleep(4)  # some rounds
+        flags = [name.rsplit(",", 1)[-1] for name in os.listdir(f"{self.box_folder}/cur")]
+        self.promise(f"a server without MOVE: copied once, marked as deleted: {flags}",
+                     self.processed() == before + 3 and len(flags) == 3 and all("T" in word for word in flags)
+                     and proxy.moves >= 3 and proxy.commands.count(b"UID COPY") == 3
+                     and len(self.replies(visitor.session)) == 3)
+        self.stop()
+        self.doctor("a mailbox with messages that are marked as deleted", "PASS", "can be read, 0 messages wait")
+        proxy.close()
 
     def run(self) -> int:
         self.server.start()
@@ -414,7 +454,9 @@ class Replies(Mail):
         self.wrong("a wrong password", "Authentication failed", password=wrong)
         self.wrong("a certificate that is not trusted", "the mailbox cannot be read: SSL peer certificate",
                    authority="other")
+        self.doctor("a server that does not listen", "FAIL", "Couldn't connect", imap_url="imaps://localhost:1/INBOX")
         self.starttls()
+        self.without_move()
         return self.failures
 
 

@@ -25,7 +25,7 @@ struct DoctorCheck: Sendable {
     .publicURL, .upgrade, .buffering, .forwarding, .database, .schema, .roles, .indexes,
     .durability, .commitTime, .locks, .clock, .databaseConnections, .bloat, .autovacuum,
     .wraparound, .timeZones, .credentialsKey, .gateways, .attachments, .mail,
-    .upkeep,
+    .mailbox, .upkeep,
   ]
 
   /// The result of the check's thread.
