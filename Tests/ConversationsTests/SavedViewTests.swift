@@ -33,7 +33,7 @@ import Testing
   }
 
   /// Six open conversations and a closed one: of two languages, waiting for 0 to 50 minutes, of
-  /// visitors with and without a plan.
+  /// visitors with and without a plan, one of the six on LINE.
   private func conversations(of place: Workplace) async throws -> [Identifier] {
     var ids: [Identifier] = []
     for number in 0..<7 {
@@ -48,13 +48,14 @@ import Testing
               WHEN 1 THEN '{"plan":"a=b","seats":5}' ELSE '{}' END::jsonb)
           )
           INSERT INTO chat_sessions (id, workspace_id, user_id, status, context, waiting_since,
-            assigned_operator_id, closed_at)
+            assigned_operator_id, closed_at, channel)
           VALUES ($2::uuid, $1::uuid, $3::uuid, CASE WHEN $4::bigint = 6 THEN 'closed'
               WHEN $4::bigint = 5 THEN 'active' ELSE 'waiting' END,
             CASE $4::bigint % 2 WHEN 0 THEN '{"locale":"de-AT"}' ELSE '{"locale":"den"}' END::jsonb,
             CASE WHEN $4::bigint < 5 THEN now() - $4::bigint * interval '10 minutes' END,
             CASE WHEN $4::bigint = 5 THEN $5::uuid END,
-            CASE WHEN $4::bigint = 6 THEN now() END)
+            CASE WHEN $4::bigint = 6 THEN now() END,
+            CASE WHEN $4::bigint IN (2, 6) THEN 'line' ELSE 'web' END)
           """,
           [.uuid(place.id), .uuid(id), .uuid(visitor), .int(Int64(number)), .uuid(place.mika.id)]))
       ids.append(id)
@@ -81,6 +82,10 @@ import Testing
     }
     try await expect([2, 3, 4], #"{"status":"open","waiting_minutes":20}"#) {
       $0.ofOpen.waitingMinutes = 20
+    }
+    try await expect([2], #"{"status":"open","channel":"line"}"#) { $0.ofOpen.channel = "line" }
+    try await expect([0, 1, 3, 4, 5], #"{"status":"open","channel":"web"}"#) {
+      $0.ofOpen.channel = "web"
     }
     try await expect([0, 3], #"{"status":"open","attribute":"plan=pro"}"#) {
       $0.ofOpen.attribute = OpenFilters.Attribute(name: "plan", value: "pro")

@@ -60,7 +60,8 @@ private let views = "/api/v1/admin/views"
     _ = try await world.conversation(messages: ["hello"])
     for (query, total) in [
       ("status=open", 1), ("status=open&language=xx", 0), ("status=waiting&attribute=plan=x", 0),
-      ("status=waiting&waiting_minutes=10080", 0),
+      ("status=waiting&waiting_minutes=10080", 0), ("status=open&channel=web", 1),
+      ("status=open&channel=line", 0),
     ] {
       let answer = try await world.call("GET", "\(conversations)?\(query)")
       #expect(answer.int("total") == total, "\(query)")
@@ -69,6 +70,7 @@ private let views = "/api/v1/admin/views"
       "language=de", "status=closed&language=de", "status=all&attribute=a=b",
       "status=open&language=!", "status=open&attribute=plan", "status=open&attribute==x",
       "status=open&waiting_minutes=0", "status=open&waiting_minutes=x",
+      "status=open&channel=LINE", "status=all&channel=line",
     ] {
       let answer = try await world.call("GET", "\(conversations)?\(query)")
       #expect(answer.status == 400, "\(query)")
@@ -80,7 +82,7 @@ private let views = "/api/v1/admin/views"
   @Test(arguments: [
     #"{"status":"closed"}"#, #"{"status":"x"}"#, #"{"assignee":"Mika"}"#, #"{"team":"x"}"#,
     #"{"language":"!"}"#, #"{"attribute":"plan"}"#, #"{"waiting_minutes":0}"#,
-    #"{"waiting_minutes":"5"}"#, #"{"tag":1}"#, "[]", "null",
+    #"{"waiting_minutes":"5"}"#, #"{"tag":1}"#, #"{"channel":"Line"}"#, "[]", "null",
   ])
   func `wrong filters are refused with their place`(_ filters: String) async throws {
     let world = try await World()

@@ -93,7 +93,8 @@ extension ConversationList {
     """
 
   private static let matchesCounted = OpenFilters.matches(
-    language: "$10", minutes: "$11", name: "$12", value: "$13", due: "$14")
+    language: "$10", minutes: "$11", name: "$12", value: "$13", due: "$14",
+    channel: "$15")
 
   /// See `ConversationList.open`.
   private static let countOfOpen: SQL = """

@@ -110,7 +110,8 @@ public struct ConversationList: Sendable {
     """
 
   private static let matchesOfOpen = OpenFilters.matches(
-    language: "$13", minutes: "$14", name: "$15", value: "$16", due: "$17")
+    language: "$13", minutes: "$14", name: "$15", value: "$16", due: "$17",
+    channel: "$18")
 
   private static let oldest: SQL = """
     SELECT \(ConversationQueue.listTime("s")) AS at, s.id

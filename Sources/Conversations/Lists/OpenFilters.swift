@@ -11,6 +11,8 @@ public struct OpenFilters: Sendable, Equatable {
   public var attribute: Attribute?
   /// A target is due within this time, or was missed.
   public var dueMinutes: Int64?
+  /// Where the visitor writes: `web`, `line`, or the channel of imported conversations.
+  public var channel: String?
 
   /// An attribute of the visitor, and its value as text.
   public struct Attribute: Sendable, Equatable {
@@ -32,14 +34,15 @@ public struct OpenFilters: Sendable, Equatable {
     [
       .text(language), waitingMinutes.map { .int($0) } ?? .null, .text(attribute?.name),
       .text(attribute?.value), dueMinutes.map { .int($0) } ?? .null,
+      .text(channel),
     ]
   }
 
   /// Condition: the conversation `s` matches. Each parameter is an expression of text, NULL without
   /// this filter.
-  static func matches(language: SQL, minutes: SQL, name: SQL, value: SQL, due: SQL)
-    -> SQL
-  {
+  static func matches(
+    language: SQL, minutes: SQL, name: SQL, value: SQL, due: SQL, channel: SQL
+  ) -> SQL {
     """
     (\(language)::text IS NULL OR lower(s.context ->> 'locale') = \(language)::text
         OR starts_with(lower(s.context ->> 'locale'), \(language)::text || '-'))
@@ -50,6 +53,7 @@ public struct OpenFilters: Sendable, Equatable {
       AND (\(due)::bigint IS NULL OR (SELECT \(Targets.nextDue("s", "g")) FROM chat_targets g
         WHERE g.workspace_id = $1::uuid AND g.session_id = s.id)
           <= now() + \(due)::bigint * interval '1 minute')
+      AND (\(channel)::text IS NULL OR s.channel = \(channel)::text)
     """
   }
 }

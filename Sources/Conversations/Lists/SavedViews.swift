@@ -16,7 +16,7 @@ extension SharedItems {
     language: "(i.filters ->> 'language')", minutes: "(i.filters ->> 'waiting_minutes')",
     name: "split_part(i.filters ->> 'attribute', '=', 1)",
     value: "substr(i.filters ->> 'attribute', strpos(i.filters ->> 'attribute', '=') + 1)",
-    due: "(i.filters ->> 'due_minutes')")
+    due: "(i.filters ->> 'due_minutes')", channel: "(i.filters ->> 'channel')")
 
   /// The conversations that the list has with the filters of the view `i`. It reads the open ones.
   private static let countInView: SQL = """

@@ -14,7 +14,7 @@ struct ViewRoutes: RouteGroup {
   static let view = SharedItemRoutes.shape("filters", .viewFilters, figure: "count")
 
   /// The filters that are texts.
-  static let textNames = ["assignee", "team", "tag", "language", "attribute"]
+  static let textNames = ["assignee", "team", "tag", "language", "attribute", "channel"]
 
   private var items: SharedItemRoutes {
     SharedItemRoutes(

@@ -80,7 +80,7 @@ extension ConversationList {
       status, assignee?.description, isUnassigned ? "none" : nil, search, tag, visitor?.description,
       team?.description ?? (isWithoutTeam ? "none" : nil), ofOpen.language,
       ofOpen.waitingMinutes?.description, ofOpen.attribute.map { "\($0.name)=\($0.value)" },
-      ofOpen.dueMinutes?.description,
+      ofOpen.dueMinutes?.description, ofOpen.channel,
     ]
     var bytes: [UInt8] = []
     for text in texts {
@@ -93,7 +93,7 @@ extension ConversationList {
 
 extension OpenFilters {
   static let statuses = ["waiting", "active", "open"]
-  static let names = "language, waiting_minutes, due_minutes or attribute"
+  static let names = "language, waiting_minutes, due_minutes, attribute or channel"
   /// A week.
   static let minutesMax: Int64 = 10_080
 
@@ -107,6 +107,7 @@ extension OpenFilters {
     }
     waitingMinutes = try query.int("waiting_minutes", in: 1...OpenFilters.minutesMax)
     dueMinutes = try query.int("due_minutes", in: 0...OpenFilters.minutesMax)
+    channel = try query.channel()
     if let text = query.formatted("attribute") {
       guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
         throw .invalidParameter("attribute", "name=value")
@@ -114,5 +115,16 @@ extension OpenFilters {
       attribute = Attribute(
         name: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
     }
+  }
+}
+
+extension QueryString {
+  /// The channel to which a list is limited; nil: all.
+  func channel() throws(Problem) -> String? {
+    guard let text = formatted("channel") else { return nil }
+    guard text.wholeMatch(of: /[a-z][a-z0-9_-]{0,31}/) != nil else {
+      throw .invalidParameter("channel", "the name of a channel, such as web or line")
+    }
+    return text
   }
 }

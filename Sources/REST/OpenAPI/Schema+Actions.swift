@@ -71,12 +71,15 @@ extension Schema {
     .described("A target is due within so many minutes, or was missed.")
   static let attributeFilter = string(pattern: #"^[^=\x00-\x1f\x7f]+=[^\x00-\x1f\x7f]*$"#)
     .described("An attribute of the visitor, as name=value.")
+  static let channelFilter = string(pattern: "^[a-z][a-z0-9_-]{0,31}$")
+    .described("Where the visitor writes: web, line, or the channel of imported conversations.")
 
   /// Parameters of the list of conversations.
   private static let filters: [String: Schema] = [
     "status": word(OpenFilters.statuses), "assignee": assigneeFilter, "team": teamFilter,
     "tag": line(1...APILimits.tagBytes), "language": languageFilter,
     "waiting_minutes": waitingFilter, "due_minutes": dueFilter, "attribute": attributeFilter,
+    "channel": channelFilter,
   ]
   static let viewFilters = object(["status": word(OpenFilters.statuses)], sometimes: filters)
     .named("ViewFilters")

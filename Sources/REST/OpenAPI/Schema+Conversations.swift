@@ -140,6 +140,7 @@ extension [QueryParameter] {
     QueryParameter(name: "waiting_minutes", schema: .waitingFilter),
     QueryParameter(name: "due_minutes", schema: .dueFilter),
     QueryParameter(name: "attribute", schema: .attributeFilter),
+    QueryParameter(name: "channel", schema: .channelFilter),
     QueryParameter(name: "q", schema: .search(0)),
     .cursor, .limit(APILimits.conversations),
   ]

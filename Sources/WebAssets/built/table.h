@@ -226,49 +226,49 @@ static const unsigned char brotli_24[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-work-ar-bc97de2803.js"
+#embed "console-work-ar-38585168b4.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-work-ar-bc97de2803.js.gz"
+#embed "console-work-ar-38585168b4.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-work-ar-bc97de2803.js.br"
+#embed "console-work-ar-38585168b4.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-work-de-17b67a8878.js"
+#embed "console-work-de-4cb6836e72.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-work-de-17b67a8878.js.gz"
+#embed "console-work-de-4cb6836e72.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-work-de-17b67a8878.js.br"
+#embed "console-work-de-4cb6836e72.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "console-work-es-bcdea18574.js"
+#embed "console-work-es-af57854898.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "console-work-es-bcdea18574.js.gz"
+#embed "console-work-es-af57854898.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "console-work-es-bcdea18574.js.br"
+#embed "console-work-es-af57854898.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-work-ja-d3e96e0e2d.js"
+#embed "console-work-ja-632e1af3e0.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-work-ja-d3e96e0e2d.js.gz"
+#embed "console-work-ja-632e1af3e0.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-work-ja-d3e96e0e2d.js.br"
+#embed "console-work-ja-632e1af3e0.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "console-work-th-435ce6c7a7.js"
+#embed "console-work-th-537cf5a4e4.js"
 };
 static const unsigned char gzip_29[] = {
-#embed "console-work-th-435ce6c7a7.js.gz"
+#embed "console-work-th-537cf5a4e4.js.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "console-work-th-435ce6c7a7.js.br"
+#embed "console-work-th-537cf5a4e4.js.br"
 };
 static const unsigned char plain_30[] = {
 #embed "console-settings-ar-fbf84e77dc.js"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-c5696332ed.js"
+#embed "console-files-3805e45bca.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-c5696332ed.js.gz"
+#embed "console-files-3805e45bca.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-c5696332ed.js.br"
+#embed "console-files-3805e45bca.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-6af46a3db5.js"
+#embed "console-replies-55b2a25891.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-6af46a3db5.js.gz"
+#embed "console-replies-55b2a25891.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-6af46a3db5.js.br"
+#embed "console-replies-55b2a25891.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-dd40ac7813.js"
+#embed "console-pages-84a31a62d2.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-dd40ac7813.js.gz"
+#embed "console-pages-84a31a62d2.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-dd40ac7813.js.br"
+#embed "console-pages-84a31a62d2.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-b31dc880fd.js"
+#embed "console-fa9b6e5f45.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-b31dc880fd.js.gz"
+#embed "console-fa9b6e5f45.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-b31dc880fd.js.br"
+#embed "console-fa9b6e5f45.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-3c8dd19ef5.js"
+#embed "setup-b87fe06f59.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-3c8dd19ef5.js.gz"
+#embed "setup-b87fe06f59.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-3c8dd19ef5.js.br"
+#embed "setup-b87fe06f59.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -555,23 +555,23 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-work-ar-bc97de2803.js",
+    {"/assets/console-work-ar-38585168b4.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-work-de-17b67a8878.js",
+    {"/assets/console-work-de-4cb6836e72.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/console-work-es-bcdea18574.js",
+    {"/assets/console-work-es-af57854898.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-work-ja-d3e96e0e2d.js",
+    {"/assets/console-work-ja-632e1af3e0.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/console-work-th-435ce6c7a7.js",
+    {"/assets/console-work-th-537cf5a4e4.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-c5696332ed.js",
+    {"/assets/console-files-3805e45bca.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-6af46a3db5.js",
+    {"/assets/console-replies-55b2a25891.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-dd40ac7813.js",
+    {"/assets/console-pages-84a31a62d2.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-b31dc880fd.js",
+    {"/assets/console-fa9b6e5f45.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-3c8dd19ef5.js",
+    {"/assets/setup-b87fe06f59.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},

@@ -1003,6 +1003,8 @@ interface Filters {
   due_minutes?: number;
   /** `name=value` of the visitor */
   attribute?: string;
+  /** `web` or `line` */
+  channel?: string;
 }
 
 /** A saved view of the list. */

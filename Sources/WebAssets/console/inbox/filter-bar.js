@@ -2,6 +2,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { api, reasonOf } from '../shell/api.js';
+import { nameOfChannel, served } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 
 /** @typedef {[value: string, words: string][]} Options */
@@ -17,6 +18,8 @@ const WAITS = [['', t('Any')], ...minutes(2, 5, 10, 30), ...hours(1, 4),
 const DUES = [['', t('Any')], ['0', t('Overdue')], ...minutes(15), ...hours(1, 4)];
 /** @type {Options} */
 const STATUSES = [['', t('Open')], ['waiting', t('Waiting')], ['active', t('With an operator')]];
+/** @type {Options} */
+const CHANNELS = [['', t('All|no filter')], ['web', nameOfChannel('web')], ...served];
 const TYPING = 400; // ms after the last key before a text filters
 
 export class FilterBar {
@@ -70,6 +73,7 @@ export class FilterBar {
       cell('waiting_minutes', t('Waits at least'), choice(WAITS)),
       cell('due_minutes', t('Due within'), choice(DUES)), cell('language', t('Language'), words('de', 35)),
       cell('attribute', t('Attribute'), words('plan=pro', 577)),
+      cell('channel', t('Channel'), choice(CHANNELS)),
       el('div.filter-ends', {}, this.#save, this.#update, this.#rename, this.#remove, this.#clear),
       this.#problem);
     this.#fields = /** @type {Record<keyof Filters, HTMLSelectElement | HTMLInputElement>} */ (

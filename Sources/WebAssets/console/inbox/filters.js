@@ -5,7 +5,8 @@
 /** @typedef {import('./inbox.js').Row} Row */
 
 /** The filters that the lists of open conversations alone have. */
-const OF_OPEN = /** @type {const} */ (['status', 'language', 'waiting_minutes', 'due_minutes', 'attribute']);
+const OF_OPEN = /** @type {const} */ (['status', 'language', 'waiting_minutes', 'due_minutes', 'attribute',
+  'channel']);
 const MINUTE = 60_000; // ms
 
 /**
@@ -44,7 +45,7 @@ export function queryOf(name, filter) {
  */
 export function matches(filter, row, me) {
   const {
-    status, assignee, team, tag, language, waiting_minutes: minutes, due_minutes: due,
+    status, assignee, team, tag, language, waiting_minutes: minutes, due_minutes: due, channel,
   } = filter;
   if (tag && row.tags && !row.tags.includes(tag)) return false;
   if (team && (row.team?.id ?? 'none') !== team) return false;
@@ -53,6 +54,7 @@ export function matches(filter, row, me) {
   if (status && status !== 'open' && row.status !== status) return false;
   if (language && !speaks(row.context?.locale, language)) return false;
   if (due !== undefined && !isDue(row, due)) return false;
+  if (channel && (row.channel ?? 'web') !== channel) return false;
   if (!minutes) return true;
   const since = Date.parse(row.waiting_since ?? row.created_at);
   return row.status === 'waiting' && Date.now() - since >= minutes * MINUTE;

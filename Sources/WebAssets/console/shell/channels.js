@@ -1,7 +1,12 @@
 // The names of channels, the platforms beside the widget on which people write.
 
+import { t } from './language.js';
+
 /** @type {Record<string, string>} */
 const NAMES = { line: 'LINE' };
+
+/** The channels to which the gateway sends: value and name. */
+export const served = Object.entries(NAMES);
 
 /**
  * Whether the gateway sends to this channel. Imported conversations may have come on any.
@@ -10,7 +15,9 @@ const NAMES = { line: 'LINE' };
 export const isServed = (channel) => channel in NAMES;
 
 /** @param {string} channel */
-export const nameOfChannel = (channel) => NAMES[channel] ?? channel;
+export const nameOfChannel = (channel) => (
+  channel === 'web' ? t('Website') : NAMES[channel] ?? channel
+);
 
 /**
  * The name of a conversation's channel; '' for the widget.

@@ -14,6 +14,8 @@ export default {
   '1 page': 'صفحة واحدة',
   '1 unsent reply is kept on this device and sent at your next login.': 'يبقى رد واحد غير مرسل على هذا الجهاز ويُرسل عند تسجيل دخولك التالي.',
   '1 visitor is waiting': 'زائر واحد ينتظر',
+  'Channel': 'القناة',
+  'Website': 'الموقع',
   'a bot': 'روبوت',
   'A new version of the console is here': 'يتوفر إصدار جديد من وحدة التحكم',
   'A reply goes to {1} by e-mail after {2}, unless it is read in the chat first.': 'يُرسل الرد بالبريد الإلكتروني إلى {1} بعد {2} ما لم يُقرأ في الدردشة قبل ذلك.',

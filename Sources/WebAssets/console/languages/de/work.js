@@ -13,6 +13,8 @@ export default {
   '1 page': '1 Seite',
   '1 unsent reply is kept on this device and sent at your next login.': '1 ungesendete Antwort bleibt auf diesem Gerät und wird bei der nächsten Anmeldung gesendet.',
   '1 visitor is waiting': '1 Besucher wartet',
+  'Channel': 'Kanal',
+  'Website': 'Website',
   'a bot': 'einem Bot',
   'A new version of the console is here': 'Eine neue Version der Konsole ist da',
   'A reply goes to {1} by e-mail after {2}, unless it is read in the chat first.': 'Eine Antwort geht nach {2} per E-Mail an {1}, falls sie nicht vorher im Chat gelesen wird.',

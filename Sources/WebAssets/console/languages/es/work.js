@@ -13,6 +13,8 @@ export default {
   '1 page': '1 página',
   '1 unsent reply is kept on this device and sent at your next login.': '1 respuesta sin enviar se conserva en este dispositivo y se envía cuando vuelva a iniciar sesión.',
   '1 visitor is waiting': '1 visitante espera',
+  'Channel': 'Canal',
+  'Website': 'Sitio web',
   'a bot': 'un bot',
   'A new version of the console is here': 'Hay una nueva versión de la consola',
   'A reply goes to {1} by e-mail after {2}, unless it is read in the chat first.': 'Una respuesta va por correo a {1} tras {2}, si no se lee antes en el chat.',

@@ -13,6 +13,8 @@ export default {
   '1 page': '1ページ',
   '1 unsent reply is kept on this device and sent at your next login.': '未送信の返信1件はこの端末に残り、次回ログイン時に送信されます。',
   '1 visitor is waiting': '1人の訪問者が待っています',
+  'Channel': 'チャネル',
+  'Website': 'ウェブサイト',
   'a bot': 'ボット',
   'A new version of the console is here': 'コンソールの新しいバージョンがあります',
   'A reply goes to {1} by e-mail after {2}, unless it is read in the chat first.': '返信は、チャットで先に読まれなければ、{2}後に {1} へメールで送信されます。',

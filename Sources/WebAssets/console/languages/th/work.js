@@ -13,6 +13,8 @@ export default {
   '1 page': '1 หน้า',
   '1 unsent reply is kept on this device and sent at your next login.': 'คำตอบที่ยังไม่ส่ง 1 รายการเก็บไว้ในอุปกรณ์นี้ และจะส่งเมื่อคุณเข้าสู่ระบบครั้งถัดไป',
   '1 visitor is waiting': 'มีผู้เยี่ยมชมรออยู่ 1 คน',
+  'Channel': 'ช่องทาง',
+  'Website': 'เว็บไซต์',
   'a bot': 'บอต',
   'A new version of the console is here': 'มีคอนโซลเวอร์ชันใหม่',
   'A reply goes to {1} by e-mail after {2}, unless it is read in the chat first.': 'คำตอบจะส่งทางอีเมลไปที่ {1} หลังจาก {2} หากยังไม่ได้อ่านในแชต',
