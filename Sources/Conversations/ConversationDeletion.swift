@@ -83,8 +83,7 @@ public enum ConversationDeletion {
       CROSS JOIN (SELECT chirrup_deleted_days($1::uuid) AS days) AS d
       LEFT JOIN visitors v ON v.workspace_id = $1::uuid AND v.id = s.user_id
       WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NOT NULL
-        AND ($5::text IS NULL OR \(contains("s.title"))
-          OR \(contains("s.last_message_preview")) OR \(contains("v.name")))
+        AND \(ConversationList.isFound(byName: contains("v.name")))
         AND ($2::timestamptz IS NULL OR (s.deleted_at, s.id) < ($2::timestamptz, $3::uuid))
       ORDER BY s.deleted_at DESC, s.id DESC LIMIT $4::bigint
       """,

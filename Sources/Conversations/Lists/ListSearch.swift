@@ -8,18 +8,26 @@ extension ConversationList {
 
   /// Whether a session `s` of the workspace `$1` matches the pattern `$5`. The visitors whose name
   /// matches are looked up once, not for each of many rows.
-  static let isFound: SQL = """
-    ($5::text IS NULL OR \(contains("s.title")) OR \(contains("s.last_message_preview"))
-        OR s.user_id IN (SELECT v.id FROM visitors v
-          WHERE v.workspace_id = $1::uuid AND \(contains("v.name"))))
-    """
+  static let isFound = isFound(
+    byName: """
+      s.user_id IN (SELECT v.id FROM visitors v
+          WHERE v.workspace_id = $1::uuid AND \(contains("v.name")))
+      """)
 
   /// The same for few rows: the visitor's name is looked up for each.
-  static let isFoundOfFew: SQL = """
-    ($5::text IS NULL OR \(contains("s.title")) OR \(contains("s.last_message_preview"))
-        OR EXISTS (SELECT FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid AND \(contains("v.name"))))
+  static let isFoundOfFew = isFound(
+    byName: """
+      EXISTS (SELECT FROM visitors v
+          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid AND \(contains("v.name")))
+      """)
+
+  /// Whether a session `s` matches, with a condition of its own for the visitor's name.
+  static func isFound(byName: SQL) -> SQL {
     """
+    ($5::text IS NULL OR \(contains("s.title")) OR \(contains("s.last_message_preview"))
+        OR \(byName))
+    """
+  }
 }
 
 /// Whether a column matches the pattern `$5`, whatever the case of its letters. A pattern of ASCII
