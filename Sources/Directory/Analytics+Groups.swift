@@ -1,13 +1,13 @@
 import Postgres
 public import Primitives
 
-/// The figures of a period and of the one of the same length before it, of each operator, team or
-/// tag. A conversation with two tags counts for both.
+/// The figures of a period and of the one of the same length before it, of each operator, team,
+/// channel or tag. A conversation with two tags counts for both.
 extension Analytics {
-  public enum Grouping: CaseIterable, Sendable { case operators, teams, tags }
+  public enum Grouping: CaseIterable, Sendable { case operators, teams, channels, tags }
 
   public struct Group: Sendable, Equatable {
-    /// The id of the operator or team, or the tag.
+    /// The id of the operator or team, or the name of the channel or tag.
     public var key: String
     /// Empty if the operator or team is gone.
     public var name: String
@@ -23,6 +23,7 @@ extension Analytics {
       switch grouping {
       case .operators: operatorsSQL
       case .teams: teamsSQL
+      case .channels: channelsSQL
       case .tags: tagsSQL
       }
     return Statement(
@@ -50,6 +51,10 @@ extension Analytics {
     name: """
       (SELECT t.name FROM chat_teams t WHERE t.workspace_id = $1::uuid AND t.id = n.key::uuid)
       """)
+
+  private static let channelsSQL = sql(
+    amounts: channelAmounts(by: "s.channel"), open: openMessages(by: "s.channel", from: firstDay),
+    name: "n.key")
 
   private static let tagsSQL = sql(
     amounts: groupAmounts(of: "'tag'", by: "name"),
@@ -133,6 +138,32 @@ extension Analytics {
     """
   }
 
+  /// The same of channels, which are not counted by day before: the conversations are read. Those
+  /// whose rows are gone belong to no channel.
+  static func channelAmounts(by key: SQL, name: SQL = "", from first: SQL = firstDay) -> SQL {
+    """
+    SELECT r.is_before, r.key, CASE WHEN grouping(r.wait) = 0 THEN 'wait'
+          WHEN grouping(r.response) = 0 THEN 'first_response'
+          WHEN grouping(r.resolution) = 0 THEN 'resolution'
+          WHEN grouping(r.rating) = 0 THEN 'rating'
+          WHEN grouping(r.messages) = 0 THEN 'messages' ELSE 'sessions' END COLLATE "C" AS metric,
+        coalesce(r.wait, r.response, r.resolution, r.rating, 0)::smallint AS bucket,
+        CASE WHEN grouping(r.messages) = 0 THEN count(*) * r.messages ELSE count(*) END AS amount
+      FROM (
+        SELECT f.day < $2::date AS is_before, \(key) AS key, chirrup_bucket(f.wait_ms) AS wait,
+          chirrup_bucket(f.first_response_ms) AS response,
+          chirrup_bucket(f.resolution_ms) AS resolution, f.rating, f.messages
+        FROM chat_analytics_sessions f
+        JOIN chat_sessions s ON s.workspace_id = f.workspace_id AND s.id = f.session_id
+        WHERE f.workspace_id = $1::uuid AND f.day BETWEEN \(first) AND $3::date \(name)
+        OFFSET 0) AS r
+      GROUP BY r.is_before, r.key,
+        GROUPING SETS ((), (r.wait), (r.response), (r.resolution), (r.rating), (r.messages))
+      HAVING grouping(r.wait, r.response, r.resolution, r.rating, r.messages) = 31
+        OR coalesce(r.wait, r.response, r.resolution, r.rating, r.messages) IS NOT NULL
+    """
+  }
+
   /// The messages of conversations that are not closed. Counting them with each message would cost
   /// every message something; these conversations are few.
   static func openMessages(
@@ -142,7 +173,7 @@ extension Analytics {
     SELECT f.day < $2::date AS is_before, \(key) AS key,
         sum(s.message_count - f.messages) AS amount
       FROM chat_analytics_sessions f\(more), LATERAL (
-        SELECT c.message_count FROM chat_sessions c
+        SELECT c.message_count, c.channel FROM chat_sessions c
         WHERE c.workspace_id = $1::uuid AND c.id = f.session_id OFFSET 0) AS s
       WHERE f.workspace_id = $1::uuid AND f.day BETWEEN \(first) AND $3::date
         AND f.resolution_ms IS NULL \(condition)

@@ -2,12 +2,13 @@ public import Postgres
 public import Primitives
 
 /// The figures of a period as a whole, by day and by hour: of all conversations of a workspace, or
-/// of one operator, team or tag.
+/// of one operator, team, channel or tag.
 extension Analytics {
   public enum Scope: Sendable, Equatable {
     case all
     case ofOperator(Identifier)
     case ofTeam(Identifier)
+    case onChannel(String)
     case withTag(String)
 
     /// The key of its rows. The rows of all conversations have an empty operator.
@@ -15,7 +16,7 @@ extension Analytics {
       switch self {
       case .all: .text("00000000-0000-0000-0000-000000000000")
       case .ofOperator(let id), .ofTeam(let id): .text(id.description)
-      case .withTag(let name): .text(name)
+      case .onChannel(let name), .withTag(let name): .text(name)
       }
     }
 
@@ -27,6 +28,7 @@ extension Analytics {
       case .all: .all
       case .ofOperator: .ofOperator
       case .ofTeam: .ofTeam
+      case .onChannel: .onChannel
       case .withTag: .withTag
       }
     }
@@ -81,6 +83,12 @@ private struct ScopeSQL {
   static let all = ScopeSQL(ofOperators: "")
   static let ofOperator = ScopeSQL(ofOperators: "AND f.operator_id = $4::text::uuid")
   static let ofTeam = ScopeSQL(ofGroups: "'team'", "AND f.team_id = $4::text::uuid")
+  static let onChannel = ScopeSQL(
+    { Analytics.channelAmounts(by: $0, name: "AND s.channel = $4::text", from: $1) },
+    where: """
+      AND (SELECT c.channel FROM chat_sessions c
+        WHERE c.workspace_id = f.workspace_id AND c.id = f.session_id) = $4::text
+      """)
   static let withTag = ScopeSQL(ofGroups: "'tag'", "AND f.tags @> ARRAY[$4::text]")
 
   private init(ofOperators condition: SQL) {
@@ -96,11 +104,17 @@ private struct ScopeSQL {
         """)
   }
 
-  /// The hours of teams and tags are not counted by day before, so their conversations are read.
+  /// The hours of teams, channels and tags are not counted by day before, so their conversations
+  /// are read.
   private init(ofGroups kind: SQL, _ condition: SQL) {
     self.init(
       { Analytics.groupAmounts(of: kind, by: $0, name: "AND name = $4::text", from: $1) },
-      where: condition,
+      where: condition)
+  }
+
+  private init(_ amounts: (_ key: SQL, _ first: SQL) -> SQL, where condition: SQL) {
+    self.init(
+      amounts, where: condition,
       hours: """
         SELECT extract(isodow FROM f.day)::integer, f.hour, count(*)
         FROM chat_analytics_sessions f

@@ -35,7 +35,8 @@ import Testing
       try owner.run(Query("SELECT id::text FROM workspaces")).text(0, 0))
     let id = try #require(Identifier(workspace))
     let (from, to) = ("2026-05-03", "2026-06-01")
-    var statements = Analytics.Grouping.allCases.map {
+    // Those of channels read the conversations.
+    var statements = [Analytics.Grouping.operators, .teams, .tags].map {
       (Analytics.groups($0, of: id, from: from, to: to, limit: 9).query.sql, ", bigint", ", 9")
     }
     let everybody = "00000000-0000-0000-0000-000000000000"
@@ -107,7 +108,9 @@ import Testing
         """))
     let all = try #require(sizes.int(0, 0))
     let team = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaa1"
-    let scopes: [(Analytics.Scope, key: String)] = [(.ofTeam(id), team), (.withTag(""), "tag 1")]
+    let scopes: [(Analytics.Scope, key: String)] = [
+      (.ofTeam(id), team), (.onChannel(""), "web"), (.withTag(""), "tag 1"),
+    ]
     var statements: [(SQL, String, String)] = scopes.map { scope, key in
       let hours = Analytics.hours(of: scope, in: id, from: from, to: to)
       return (hours.query.sql, ", text", ", '\(key)'")
@@ -116,7 +119,7 @@ import Testing
       let outcomes = Targets.outcomes(by: grouping, in: id, from: from, to: to, zone: "UTC")
       statements.append((outcomes.query.sql, ", text, text", ", '\(id)', 'UTC'"))
     }
-    #expect(statements.count == 6)
+    #expect(statements.count == 8)
     for (at, statement) in statements.enumerated() {
       let (pages, plan) = try pages(owner, "p\(at)", statement, workspace, from, to)
       #expect((1...all).contains(pages), "\(pages) of \(all) pages: \(plan)")

@@ -69,6 +69,11 @@ class AnalyticsRun(PagesRun):
             counted = sum(int(text.replace(",", "")) for text in rows.locator("td:nth-child(2)").all_inner_texts())
             wanted = self.sql(f"SELECT count(*) {SET} AND {column} IS NOT NULL")
             self.promise(f"{kind.lower()} have as many conversations as the database ({counted})", str(counted) == wanted)
+        page.get_by_role("group", name="Groups by").get_by_role("button", name="Channels").click()
+        row = self.region("Groups").locator("tbody tr").filter(has_text="Website")
+        wanted = self.sql(f"SELECT count(*) {SET} AND channel = 'web'")
+        self.promise(f"and so has the website ({wanted})",
+                     row.locator("td").first.inner_text().replace(",", "") == wanted)
         page.get_by_role("group", name="Groups by").get_by_role("button", name="Tags").click()
         first = self.region("Groups").locator("tbody tr").first
         tag = first.locator("th").inner_text()
@@ -131,7 +136,7 @@ class AnalyticsRun(PagesRun):
         field = page.get_by_label("Conversations of", exact=True)
         everything = page.locator(".tiles dd").first.inner_text()
         for kind, condition in (("Workshop", "team_id = (SELECT id FROM chat_teams WHERE name = 'Workshop')"),
-                                ("Dana", "operator_name = 'Dana'"),
+                                ("Dana", "operator_name = 'Dana'"), ("Website", "channel = 'web'"),
                                 ("brakes", "EXISTS (SELECT FROM session_tags t WHERE t.session_id = s.id"
                                            " AND t.tag = 'brakes')")):
             field.focus()

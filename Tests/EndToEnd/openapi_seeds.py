@@ -280,6 +280,7 @@ examples = {
     f"GET {live}/analytics/operators": of(),
     f"GET {live}/analytics/teams": of(),
     f"GET {live}/analytics/tags": of(),
+    f"GET {live}/analytics/channels": of(),
     f"GET {live}/analytics/ratings": of(limit=1),
     f"GET {admin}/visitors": of(q="a", limit=2),
     f"GET {admin}/visitors/{{id}}": of(id=visits[0]["visitor"]["id"]),

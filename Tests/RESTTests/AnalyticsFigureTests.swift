@@ -46,7 +46,7 @@ private struct Conversation {
           status = 'closed', message_count, chirrup_bucket_end(chirrup_bucket(wait)),
           chirrup_bucket_end(chirrup_bucket(response)),
           chirrup_bucket_end(chirrup_bucket(resolution)),
-          (SELECT r.rating FROM csat_responses r WHERE r.session_id = f.id)
+          (SELECT r.rating FROM csat_responses r WHERE r.session_id = f.id), channel
         FROM timed f
         """, [.uuid(world.workspace.id)]))
     return (0..<rows.count).map { row in
@@ -55,7 +55,9 @@ private struct Conversation {
       }
       return Conversation(
         day: rows.text(row, 0) ?? "",
-        keys: [.operators: list(1), .teams: list(2), .tags: list(3)],
+        keys: [
+          .operators: list(1), .teams: list(2), .channels: list(10), .tags: list(3),
+        ],
         isClosed: rows.bool(row, 4) == true, messages: rows.int(row, 5) ?? 0,
         times: (6...8).map { rows.int(row, $0) }, rating: rows.int(row, 9))
     }
@@ -106,6 +108,7 @@ private struct Conversation {
     switch grouping {
     case .operators: Identifier(key).map { .ofOperator($0) }
     case .teams: Identifier(key).map { .ofTeam($0) }
+    case .channels: .onChannel(key)
     case .tags: .withTag(key)
     }
   }
@@ -140,6 +143,16 @@ private struct Conversation {
       try await play.begin(secondsAgo: Int64.random(in: 0...500_000))
       for _ in 1...8 { try await play.step() }
     }
+    _ = try await world.database.run(
+      Query(
+        """
+        WITH other AS (
+          UPDATE chat_sessions SET channel = 'line' WHERE workspace_id = $1::uuid
+            AND id IN (SELECT id FROM chat_sessions WHERE workspace_id = $1::uuid LIMIT 5)
+          RETURNING id
+        )
+        INSERT INTO chat_analytics_pending (workspace_id, session_id) SELECT $1::uuid, id FROM other
+        """, [.uuid(world.workspace.id)]))
     let today = try await world.database.run(
       Query("SELECT (now() AT TIME ZONE 'Asia/Bangkok')::date::text"))
     for round in 1...3 {
@@ -161,6 +174,7 @@ private struct Conversation {
       // A recomputation changes nothing.
       if round == 3 {
         #expect(all.contains { $0.keys[.teams] != [] } && all.contains { $0.keys[.tags] != [] })
+        #expect(Set(all.flatMap { $0.keys[.channels] ?? [] }) == ["web", "line"])
         #expect(try await world.database.ask(Analytics.recompute(world.workspace.id)) == 16)
         try await expectSame(
           world, all, from: "2000-01-01", to: "2100-01-01", before: "1900-01-01")

@@ -11,16 +11,18 @@ public enum RatingList {
   public struct Filter: Sendable {
     public var operatorID: Identifier?
     public var team: Identifier?
+    public var channel: String?
     public var tag: String?
     public var stars: Int64?
     public var hasComment: Bool
 
     public init(
-      operatorID: Identifier? = nil, team: Identifier? = nil, tag: String? = nil,
-      stars: Int64? = nil, hasComment: Bool = false
+      operatorID: Identifier? = nil, team: Identifier? = nil, channel: String? = nil,
+      tag: String? = nil, stars: Int64? = nil, hasComment: Bool = false
     ) {
       self.operatorID = operatorID
       self.team = team
+      self.channel = channel
       self.tag = tag
       self.stars = stars
       self.hasComment = hasComment
@@ -43,6 +45,7 @@ public enum RatingList {
       [.uuid(workspace), .date(from), .date(to)] + after + [
         .int(Int64(limit)), .int(Int64(scannedMax)), .uuid(filter.operatorID), .uuid(filter.team),
         .text(filter.tag), filter.stars.map { .int($0) } ?? .null, .bool(filter.hasComment),
+        .text(filter.channel),
       ])
   }
 
@@ -76,6 +79,8 @@ public enum RatingList {
         AND ($11::text IS NULL OR c.tags @> ARRAY[$11::text])
         AND ($12::bigint IS NULL OR c.rating = $12::bigint)
         AND (NOT $13::boolean OR r.comment IS NOT NULL)
+        AND ($14::text IS NULL OR (SELECT s.channel FROM chat_sessions s
+          WHERE s.workspace_id = $1::uuid AND s.id = c.session_id) = $14::text)
       ORDER BY c.day DESC, c.rated_at DESC, c.session_id DESC LIMIT $7::bigint
     ), whole AS (
       SELECT * FROM found

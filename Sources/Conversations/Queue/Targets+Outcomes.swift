@@ -2,7 +2,8 @@ public import Directory
 import Postgres
 public import Primitives
 
-/// How many targets were due, and how many of these were missed: by day, operator, team or tag.
+/// How many targets were due, and how many of these were missed: by day, operator, team, channel or
+/// tag.
 extension Targets {
   /// Of the first response and of the resolution.
   public struct Outcome: Sendable, Equatable {
@@ -34,6 +35,11 @@ extension Targets {
         )
       case .operators: ("f.operator_id", "f.operator_id", "")
       case .teams: ("f.team_id", "f.team_id", "")
+      case .channels:
+        (
+          "s.channel", "s.channel",
+          "JOIN chat_sessions s ON s.workspace_id = f.workspace_id AND s.id = f.session_id"
+        )
       case .tags: ("g.tag", "g.tag", "CROSS JOIN LATERAL unnest(f.tags) AS g (tag)")
       }
     let parameters: [Parameter] = [
@@ -56,8 +62,8 @@ extension Targets {
     }
   }
 
-  /// A conversation belongs to the operator, team and tags that the other figures have for it. It
-  /// is read once for both targets, which may be due on two days.
+  /// A conversation belongs to the operator, team, channel and tags that the other figures have for
+  /// it. It is read once for both targets, which may be due on two days.
   ///
   /// - Parameters:
   ///   - response, resolution: the keys by which the two targets are counted.

@@ -56,7 +56,7 @@ extension AnalyticsRoutes {
     let query = try QueryString(call.request.query)
     return RatingList.Filter(
       operatorID: try id(query, "operator"), team: try id(query, "team"),
-      tag: query["tag"], stars: try query.int("rating", in: 1...5),
+      channel: try query.channel(), tag: query["tag"], stars: try query.int("rating", in: 1...5),
       hasComment: try hasComment(query))
   }
 

@@ -1,4 +1,4 @@
-/// The figures of a workspace's conversations, by day, hour, operator, team and tag.
+/// The figures of a workspace's conversations, by day, hour, operator, team, channel and tag.
 import Conversations
 import Directory
 import JSON
@@ -14,7 +14,7 @@ struct AnalyticsRoutes: RouteGroup {
   static let countedMax: Int64 = 2_000
   /// How long a response waits for another count, in milliseconds.
   private static let patience: Int64 = 500
-  /// The most operators, teams or tags of a response: those with the most conversations.
+  /// The most operators, teams, channels or tags of a response: those with the most conversations.
   static let groupsMax = 500
 
   func showAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
@@ -55,6 +55,10 @@ struct AnalyticsRoutes: RouteGroup {
     try await show(.teams, "teams", call)
   }
 
+  func showChannelAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
+    try await show(.channels, "channels", call)
+  }
+
   func showTagAnalytics(_ call: Call) async throws(Problem) -> APIResponse {
     try await show(.tags, "tags", call)
   }
@@ -70,7 +74,9 @@ struct AnalyticsRoutes: RouteGroup {
         append(range, to: &json)
         json.appendArray(name, groups) { group, json in
           json += [UInt8].object {
-            if grouping != .tags { $0.appendMember("id", group.key) }
+            if grouping == .operators || grouping == .teams {
+              $0.appendMember("id", group.key)
+            }
             $0.appendMember("name", group.name)
             append(group.figures, to: &$0)
             append(targets[group.key] ?? Targets.Outcome(), to: &$0)
@@ -101,11 +107,13 @@ struct AnalyticsRoutes: RouteGroup {
     let query = try QueryString(call.request.query)
     let scopes = [
       try id(query, "operator").map { Analytics.Scope.ofOperator($0) },
-      try id(query, "team").map { .ofTeam($0) }, query["tag"].map { .withTag($0) },
+      try id(query, "team").map { .ofTeam($0) }, try query.channel().map { .onChannel($0) },
+      query["tag"].map { .withTag($0) },
     ].compactMap { $0 }
     guard scopes.count < 2 else {
       throw .invalid(
-        "The parameters “operator”, “team” and “tag” exclude each other. Send one of them.")
+        "The parameters “operator”, “team”, “channel” and “tag” exclude each other. Send one of "
+          + "them.")
     }
     return scopes.first ?? .all
   }

@@ -16,6 +16,11 @@ extension API {
       "Get the figures of each team, most conversations first", query: .days,
       response: .teamAnalytics, isExpensive: true),
     Route(
+      "GET", "\(analytics)/channels",
+      .member(.agent, .analyticsRead, AnalyticsRoutes.showChannelAnalytics),
+      "Get the figures of each channel, most conversations first", query: .days,
+      response: .channelAnalytics, isExpensive: true),
+    Route(
       "GET", "\(analytics)/tags",
       .member(.agent, .analyticsRead, AnalyticsRoutes.showTagAnalytics),
       "Get the figures of each tag, most conversations first", query: .days,

@@ -2,6 +2,7 @@
 extension MemberTexts {
   /// See `table`.
   static let channelsTable = #"""
+    ChannelAnalytics.channels | The channels, most conversations first. |
     Channels.channels | The channels that the gateway knows. |
     VisitorExport.channels | The visitor on channels such as LINE. |
     Channel.name | The name of the channel. | line

@@ -12,6 +12,7 @@ enum OperationTexts {
     .merging(attachments) { first, _ in first }
     .merging(mail) { first, _ in first }
     .merging(channels) { first, _ in first }
+    .merging(analytics) { first, _ in first }
 
   private static let conversations: [String: String] = [
     "get_admin_live_chat_conversations": """
@@ -95,23 +96,6 @@ enum OperationTexts {
     Carries out a list of actions on each of up to 100 conversations, by the rules of the single \
     routes. Each conversation has a result of its own: a refusal ends its actions and the others \
     continue. After a 503 repeat the request with the same Idempotency-Key: nothing is sent twice.
-    """,
-    "get_admin_live_chat_analytics": """
-    Figures by day in the workspace's time zone, of at most 366 days; by default of the last 30. \
-    All figures count the conversations whose first message is of these days.
-    """,
-    "get_admin_live_chat_analytics_operators": """
-    The same figures for each operator, by the conversations they were assigned.
-    """,
-    "get_admin_live_chat_analytics_teams": """
-    The same figures for each team that has conversations of these days.
-    """,
-    "get_admin_live_chat_analytics_tags": """
-    The same figures for each tag. A conversation with two tags counts for both.
-    """,
-    "get_admin_live_chat_analytics_ratings": """
-    The ratings that the figures of these days count. A page may be short although another one \
-    follows. `session`, `comment` and `visitor` are null after a deletion.
     """,
     "get_admin_visitors": """
     Searches names and e-mail addresses for the text, and ids and external ids for exactly it. \

@@ -39,6 +39,7 @@ extension Schema {
   static let operatorAnalytics = groups("operators", ["id": id, "name": text])
     .named("OperatorAnalytics")
   static let teamAnalytics = groups("teams", ["id": id, "name": text]).named("TeamAnalytics")
+  static let channelAnalytics = groups("channels", ["name": text]).named("ChannelAnalytics")
   static let tagAnalytics = groups("tags", ["name": text]).named("TagAnalytics")
 
   private static func groups(_ name: String, _ members: [String: Schema]) -> Schema {

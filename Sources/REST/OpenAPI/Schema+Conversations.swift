@@ -178,6 +178,7 @@ extension [QueryParameter] {
   static let scope: [QueryParameter] = [
     QueryParameter(name: "operator", schema: .id.described("Only of this operator.")),
     QueryParameter(name: "team", schema: .id.described("Only of this team.")),
+    QueryParameter(name: "channel", schema: .channelFilter),
     QueryParameter(name: "tag", schema: .line),
   ]
 

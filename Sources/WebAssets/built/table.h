@@ -271,49 +271,49 @@ static const unsigned char brotli_29[] = {
 #embed "console-work-th-537cf5a4e4.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-ar-fbf84e77dc.js"
+#embed "console-settings-ar-fcbe95486f.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-ar-fbf84e77dc.js.gz"
+#embed "console-settings-ar-fcbe95486f.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-ar-fbf84e77dc.js.br"
+#embed "console-settings-ar-fcbe95486f.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-de-b5cf135e0d.js"
+#embed "console-settings-de-d994cf104b.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-de-b5cf135e0d.js.gz"
+#embed "console-settings-de-d994cf104b.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-de-b5cf135e0d.js.br"
+#embed "console-settings-de-d994cf104b.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-es-94b5d6c01e.js"
+#embed "console-settings-es-dd34cfdf97.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-es-94b5d6c01e.js.gz"
+#embed "console-settings-es-dd34cfdf97.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-es-94b5d6c01e.js.br"
+#embed "console-settings-es-dd34cfdf97.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-ja-324961d2c4.js"
+#embed "console-settings-ja-eb1c4ef9cb.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-ja-324961d2c4.js.gz"
+#embed "console-settings-ja-eb1c4ef9cb.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-ja-324961d2c4.js.br"
+#embed "console-settings-ja-eb1c4ef9cb.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-settings-th-c537ad7550.js"
+#embed "console-settings-th-508ae37f76.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-settings-th-c537ad7550.js.gz"
+#embed "console-settings-th-508ae37f76.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-settings-th-c537ad7550.js.br"
+#embed "console-settings-th-508ae37f76.js.br"
 };
 static const unsigned char plain_35[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-3805e45bca.js"
+#embed "console-files-ae14c60df6.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-3805e45bca.js.gz"
+#embed "console-files-ae14c60df6.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-3805e45bca.js.br"
+#embed "console-files-ae14c60df6.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-55b2a25891.js"
+#embed "console-replies-b3487e4933.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-55b2a25891.js.gz"
+#embed "console-replies-b3487e4933.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-55b2a25891.js.br"
+#embed "console-replies-b3487e4933.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-84a31a62d2.js"
+#embed "console-pages-5b8f790d11.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-84a31a62d2.js.gz"
+#embed "console-pages-5b8f790d11.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-84a31a62d2.js.br"
+#embed "console-pages-5b8f790d11.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-fa9b6e5f45.js"
+#embed "console-ec2ac8bacb.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-fa9b6e5f45.js.gz"
+#embed "console-ec2ac8bacb.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-fa9b6e5f45.js.br"
+#embed "console-ec2ac8bacb.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-b87fe06f59.js"
+#embed "setup-a99a9a7ebb.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-b87fe06f59.js.gz"
+#embed "setup-a99a9a7ebb.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-b87fe06f59.js.br"
+#embed "setup-a99a9a7ebb.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -575,23 +575,23 @@ static const chirrup_asset assets[] = {
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-ar-fbf84e77dc.js",
+    {"/assets/console-settings-ar-fcbe95486f.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-de-b5cf135e0d.js",
+    {"/assets/console-settings-de-d994cf104b.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-es-94b5d6c01e.js",
+    {"/assets/console-settings-es-dd34cfdf97.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-ja-324961d2c4.js",
+    {"/assets/console-settings-ja-eb1c4ef9cb.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-settings-th-c537ad7550.js",
+    {"/assets/console-settings-th-508ae37f76.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-3805e45bca.js",
+    {"/assets/console-files-ae14c60df6.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-55b2a25891.js",
+    {"/assets/console-replies-b3487e4933.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-84a31a62d2.js",
+    {"/assets/console-pages-5b8f790d11.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-fa9b6e5f45.js",
+    {"/assets/console-ec2ac8bacb.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-b87fe06f59.js",
+    {"/assets/setup-a99a9a7ebb.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},

@@ -749,7 +749,7 @@ interface TargetFigures {
 }
 
 type DayFigures = Figures & TargetFigures & { day: string };
-/** Of an operator, a team or a tag; a tag has no id. */
+/** Of an operator, a team, a channel or a tag; the last two have no id. */
 type GroupFigures = Figures & TargetFigures & { id?: string; name: string; previous: Figures };
 
 /** Every change until `counted_at` is in the figures. */
@@ -890,6 +890,7 @@ interface Rest {
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;
   get(path: 'live-chat/analytics/operators', query: Query): Promise<GroupsAnswer<'operators'>>;
   get(path: 'live-chat/analytics/teams', query: Query): Promise<GroupsAnswer<'teams'>>;
+  get(path: 'live-chat/analytics/channels', query: Query): Promise<GroupsAnswer<'channels'>>;
   get(path: 'live-chat/analytics/tags', query: Query): Promise<GroupsAnswer<'tags'>>;
   get(path: 'live-chat/analytics/ratings', query: Query): Promise<RatingPage>;
   get(path: 'live-chat/deleted-conversations', query: Query): Promise<DeletedPage>;

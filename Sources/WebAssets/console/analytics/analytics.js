@@ -125,12 +125,13 @@ async function load(rest, days, scope) {
   const figures = await rest.get('live-chat/analytics', { days, ...scopeQuery(scope) });
   // The same days, even if midnight has passed.
   const period = { from: figures.from, to: figures.to };
-  const [{ operators }, { teams }, { tags }] = await Promise.all([
+  const [{ operators }, { teams }, { channels }, { tags }] = await Promise.all([
     rest.get('live-chat/analytics/operators', period),
     rest.get('live-chat/analytics/teams', period),
+    rest.get('live-chat/analytics/channels', period),
     rest.get('live-chat/analytics/tags', period),
   ]);
-  return { figures, groups: { operators, teams, tags } };
+  return { figures, groups: { operators, teams, channels, tags } };
 }
 
 /**

@@ -1,13 +1,14 @@
-// Figures by operator, team or tag, as a table whose rows have a picture each.
+// Figures by operator, team, channel or tag, as a table whose rows have a picture each.
 
 import { el } from '../../shared/dom.js';
 import { t } from '../shell/language.js';
 import { face } from '../../shared/thread.js';
+import { nameOfChannel } from '../shell/channels.js';
 import { choice, csvButton, flat } from './panel.js';
 import { table } from './tables.js';
 
 /** @typedef {import('./tables.js').Cell} Cell */
-/** @typedef {'operators' | 'teams' | 'tags'} Kind */
+/** @typedef {'operators' | 'teams' | 'channels' | 'tags'} Kind */
 /** @typedef {Record<Kind, GroupFigures[]>} Groups */
 /** @typedef {Figures & TargetFigures & {previous?: Figures}} Group or all of them */
 /**
@@ -16,11 +17,14 @@ import { table } from './tables.js';
  */
 
 /** @type {Record<Kind, string>} */
-export const KINDS = { operators: t('Operators'), teams: t('Teams'), tags: t('Tags') };
+export const KINDS = {
+  operators: t('Operators'), teams: t('Teams'), channels: t('Channels'), tags: t('Tags'),
+};
 /** @type {Record<Kind, [head: string, gone: string, none: string]>} */
 const WORDS = {
   operators: [t('Operator'), t('A former operator'), t('No operator had a conversation in this period.')],
   teams: [t('Team'), t('A former team'), t('No team had a conversation in this period.')],
+  channels: [t('Channel'), '', t('No channel had a conversation in this period.')],
   tags: [t('Tag'), '', t('No conversation of this period has a tag.')],
 };
 
@@ -51,13 +55,15 @@ function title(kind, one) {
  * @param {Kind} kind
  * @param {GroupFigures} one
  */
-export const nameOf = (kind, one) => one.name || WORDS[kind][1];
+export const nameOf = (kind, one) => kind === 'channels'
+  ? nameOfChannel(one.name)
+  : one.name || WORDS[kind][1];
 
 /**
  * @param {{name: string, choose: string, words: string, groups: Groups, total: Group,
  *   columns: GroupColumn[], cells: (one: Group, all: Group[]) => Cell[], file: string,
- *   more?: HTMLElement}} on `choose` names the buttons for operators, teams or tags; `columns` and
- *   `cells` are without the name
+ *   more?: HTMLElement}} on `choose` names the buttons that choose the kind;
+ *   `columns` and `cells` are without the name
  * @returns {{root: HTMLElement, draw: () => void}}
  */
 export function groupPanel({

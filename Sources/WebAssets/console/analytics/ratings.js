@@ -98,6 +98,8 @@ const filters = (groups, change) => ({
     operator: narrow(t('Operator'), t('Any operator'), groups.operators.map((one) => [
       one.id ?? '', nameOf('operators', one)]), change),
     team: narrow(t('Team'), t('Any team'), groups.teams.map((one) => [one.id ?? '', nameOf('teams', one)]), change),
+    channel: narrow(t('Channel'), t('Any channel'), groups.channels.map((one) => [
+      one.name, nameOf('channels', one)]), change),
     tag: narrow(t('Tag'), t('Any tag'), groups.tags.map(({ name }) => [name, name]), change),
   },
   comments: narrow(t('Comment'), t('Any comment'), [['only', t('With a comment')]], change),

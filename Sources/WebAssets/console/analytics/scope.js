@@ -1,5 +1,5 @@
-// What the page is limited to: all conversations, or those of one operator, team or tag. The
-// address names it, as `team/ID`.
+// What the page is limited to: all conversations, or those of one operator, team, channel or
+// tag. The address names it, as `team/ID`.
 
 import { el } from '../../shared/dom.js';
 import { t } from '../shell/language.js';
@@ -9,11 +9,11 @@ import { KINDS, nameOf } from './groups.js';
 /** @typedef {import('./groups.js').Groups} Groups */
 /**
  * `kind` is the parameter of the requests.
- * @typedef {{kind: 'operator' | 'team' | 'tag', id: string}} Scope
+ * @typedef {{kind: 'operator' | 'team' | 'channel' | 'tag', id: string}} Scope
  */
 
 /** @type {Record<Scope['kind'], Kind>} */
-const LISTS = { operator: 'operators', team: 'teams', tag: 'tags' };
+const LISTS = { operator: 'operators', team: 'teams', channel: 'channels', tag: 'tags' };
 
 /**
  * @param {string=} kind
@@ -29,8 +29,8 @@ export const scopePath = (scope) => scope ? `${scope.kind}/${encodeURIComponent(
 /** @param {Scope?} scope */
 export const scopeQuery = (scope) => scope ? { [scope.kind]: scope.id } : {};
 
-/** @type {(kind: Kind, one: GroupFigures) => string} */
-const idOf = (kind, one) => (kind === 'tags' ? one.name : one.id ?? '');
+/** @type {(one: GroupFigures) => string} */
+const idOf = (one) => one.id ?? one.name;
 
 /**
  * The field that chooses it, among the groups that had a conversation in the period.
@@ -51,14 +51,14 @@ export function scopeField(choose) {
     draw(groups, scope) {
       const kinds = /** @type {Scope['kind'][]} */ (Object.keys(LISTS));
       const known = kinds.map((kind) => groups[LISTS[kind]].map((one) => (
-        el('option', { value: scopePath({ kind, id: idOf(LISTS[kind], one) }) },
+        el('option', { value: scopePath({ kind, id: idOf(one) }) },
           nameOf(LISTS[kind], one)))));
       const path = scopePath(scope);
       const isKnown = !path || known.flat().some(({ value }) => value === path);
       field.replaceChildren(
         el('option', { value: '' }, t('All conversations')),
         ...isKnown ? [] : [el('option', { value: path },
-          scope?.kind === 'tag' ? scope.id : t('Without a conversation in this period'))],
+          scope?.kind === 'tag' || scope?.kind === 'channel' ? scope.id : t('Without a conversation in this period'))],
         ...kinds.flatMap((kind, at) => known[at].length
           ? [el('optgroup', { label: KINDS[LISTS[kind]] }, ...known[at])] : []),
       );
