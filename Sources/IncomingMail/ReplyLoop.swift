@@ -55,7 +55,7 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
   private var nextRound = Instant.zero
   private var nextSweep: Instant
   private var outage: Backoff
-  /// The last reason that was reported, without numbers; empty: the mailbox is read.
+  /// The letters of the last reason that was reported; empty: the mailbox is read.
   private var reported = ""
   /// Failed attempts to fetch messages, by their numbers.
   private var failures: [UInt32: Int] = [:]
@@ -121,8 +121,8 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
       case .mailbox(let reason):
         metrics.roundsFailed += 1
         nextRound = outage.next(after: SystemClock.now())
-        // Some servers add the time to their reason.
-        let words = reason.filter { !$0.isNumber }
+        // Some servers add times to their reason: letters alone are compared.
+        let words = reason.filter(\.isLetter)
         if words != reported { options.report("mail: the mailbox cannot be read: \(reason)") }
         reported = words
       }

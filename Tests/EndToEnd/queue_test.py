@@ -278,6 +278,7 @@ class QueueRun(WidgetRun):
         desk.page.goto(f"{self.options.base_url}/console#{session}")
         card = desk.page.get_by_role("complementary", name="Visitor")
         card.get_by_role("button", name="Block visitor").click()
+        self.watch.expected = re.compile("status of 403")  # the browser notes refused requests
         begin = time.monotonic()
         card.get_by_role("button", name="Block", exact=True).click()
         expect(card).to_contain_text("Blocked")
@@ -296,6 +297,7 @@ class QueueRun(WidgetRun):
         widget.page.wait_for_timeout(2_000)
         stored = self.sql(f"SELECT count(*) FROM chats WHERE session_id = '{session}' AND role = 'visitor'")
         self.promise("nor after a reload of the page", stored == "1")
+        self.watch.expected = re.compile(r"$^")
         self.pictures(widget.page, "queue-blocked")
         for it in (widget, desk):
             it.page.context.close()

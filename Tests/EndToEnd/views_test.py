@@ -67,12 +67,11 @@ class ViewRun(WidgetRun):
         page = self.mika.page
         self.tags(self.sessions[0], "billing")
         self.tags(self.sessions[1], "billing")
-        all_rows = self.mika.rows.count()
         self.button("Filter").click()
-        for channel, count in (("LINE", 0), ("Website", all_rows), ("All", all_rows)):
+        for channel, count in (("Website", len(self.sessions)), ("LINE", 0), ("All", len(self.sessions))):
             page.get_by_label("Channel", exact=True).select_option(channel)
             expect(self.mika.rows).to_have_count(count)
-        self.promise(f"the channel is a filter: {all_rows} rows of the website", all_rows > 2)
+        self.promise("the channel is a filter")
         page.get_by_label("Tag", exact=True).select_option("billing")
         expect(self.mika.rows).to_have_count(2)
         self.button("Save as view").click()

@@ -127,6 +127,7 @@ class Run:
         secrets = [f"a-browser-that-crosses-{number:02}" for number in range(10)]
         for number, secret in enumerate(secrets):
             self.beacon(first, secret, page=f"/before-{number}")
+            time.sleep(0.02)  # the times of pages have milliseconds
             self.beacon(second, secret, page=f"/after-{number}")
             time.sleep(0.25)  # at different moments of the exchanges with PostgreSQL, which are 2 s apart
         time.sleep(2.5)
