@@ -208,8 +208,8 @@ let package = Package(
       ], path: "Tests/Simulation", exclude: ["README.md"], swiftSettings: strict),
 
     .target(
-      name: "Fixtures", dependencies: ["Postgres", "EmbeddedPostgres"], path: "Tests/Fixtures",
-      exclude: ["legacy"], swiftSettings: strict),
+      name: "Fixtures", dependencies: ["Postgres", "EmbeddedPostgres", "Kernel"],
+      path: "Tests/Fixtures", exclude: ["legacy"], swiftSettings: strict),
     .target(
       name: "DomainFixtures",
       dependencies: [
@@ -274,8 +274,8 @@ let package = Package(
     suite(
       "IncomingMailTests",
       [
-        "IncomingMail", "MailParsing", "Mail", "DomainFixtures", "Conversations", "Directory",
-        "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Primitives",
+        "IncomingMail", "MailParsing", "Mail", "Fixtures", "DomainFixtures", "Conversations",
+        "Directory", "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Primitives",
       ]),
     suite("OpenIDTests", ["OpenID", "Webhooks", "OpenSSL", "Kernel", "JSON", "Primitives"]),
     suite("AssistTests", ["Assist", "Webhooks", "Chat", "Kernel", "JSON", "Primitives"]),

@@ -8,7 +8,7 @@ import Testing
 
 /// The search for the sources of a draft reads the newest closed conversations by their index, and
 /// their messages by the key: as much of many conversations as of few, whatever the planner knows.
-@Suite(.timeLimit(.minutes(5))) struct AssistGroundingCostTests {
+@Suite struct AssistGroundingCostTests {
   private func database(conversations: Int, isAnalyzed: Bool) throws -> BlockingConnection {
     let owner = try BlockingConnection(EmptyDatabase().url)
     try Migrator(owner).up()

@@ -8,7 +8,7 @@ import Testing
 
 /// What the statements of analytics read grows with the days of the period and with operators,
 /// teams and tags, not with the conversations: those are counted by day before.
-@Suite(.timeLimit(.minutes(5))) struct AnalyticsCostTests {
+@Suite struct AnalyticsCostTests {
   /// Closed conversations of 60 days, of eight operators, three teams and five tags.
   private func database(conversations: Int) throws -> BlockingConnection {
     let owner = try BlockingConnection(EmptyDatabase().url)

@@ -9,7 +9,7 @@ import Testing
 
 /// What `chirrup_count` has counted equals what `chirrup_recompute` computes, whatever changes in
 /// between and whoever counts; and no count grows with the number of conversations.
-@Suite(.timeLimit(.minutes(5))) struct AnalyticsCountTests {
+@Suite struct AnalyticsCountTests {
   private static let before = "20261230_reader_policies"
 
   /// All figures, without the times at which they were computed.

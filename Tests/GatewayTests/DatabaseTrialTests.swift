@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(2))) struct DatabaseTrialTests {
+@Suite struct DatabaseTrialTests {
   private struct Refused: Error {}
 
   @Test("it throws what the examination throws, and can be repeated")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(2))) struct MaintenanceTests {
+@Suite struct MaintenanceTests {
   @Test("a refused statement is logged once until PostgreSQL accepts it again")
   func refused() async throws {
     let book = LogBook()

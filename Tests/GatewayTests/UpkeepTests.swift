@@ -12,7 +12,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(5))) struct UpkeepTests {
+@Suite struct UpkeepTests {
   /// A closed conversation of two years ago with a message, its visitor, and entries of the audit
   /// log of that time.
   private static let content: StaticString = """

@@ -75,8 +75,7 @@ private final class Gate: Sendable {
   func open() { isOpen.store(true, ordering: .releasing) }
 }
 
-@Suite("The watchdog and stalled loops of a running gateway", .serialized, .timeLimit(.minutes(2)))
-struct WatchdogTests {
+@Suite("The watchdog and stalled loops of a running gateway", .serialized) struct WatchdogTests {
   private func watchdog(
     _ gateway: RunningGateway, _ book: LogBook, exit: @escaping @Sendable () -> Void = {}
   ) throws -> Watchdog {

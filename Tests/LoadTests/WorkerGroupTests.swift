@@ -217,7 +217,7 @@ import Testing
   }
 
   /// When the parent is killed, the channel closes, and the worker ends.
-  @Test(.timeLimit(.minutes(10))) func `no worker outlives the parent`() throws {
+  @Test func `no worker outlives the parent`() throws {
     var command = Command(WorkerGroupTests.executable, [Worker.name])
     command.input = .socket
     command.output = .discard

@@ -180,7 +180,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(20))) struct ExpensiveCallTests {
+@Suite struct ExpensiveCallTests {
   private func id(_ number: UInt64) -> Identifier { Identifier(high: number, low: number) }
   private func owner(_ number: UInt64) -> ExpensiveCalls.Owner {
     ExpensiveCalls.Owner(workspace: id(number))
