@@ -151,6 +151,36 @@ public final class AttachmentFiles: Sendable {
     return result
   }
 
+  // MARK: Files that the gateway fetches
+
+  /// Begins a file that this gateway fetches. Blocks. Nil: another request has the file.
+  public func fetch(_ key: AttachmentKey) throws(Failure) -> AttachmentFetch? {
+    do throws(Errno) { return try uploads.fetch(key) } catch { throw Failure(error) }
+  }
+
+  /// As `complete`, for callers that are no tasks. `done` runs on a thread of its own.
+  public func complete(
+    _ item: Attachment, allowed: Set<AttachmentGroup>,
+    done: @escaping @Sendable (Result<Completion, Failure>) -> Void
+  ) {
+    let (uploads, storage, inspectors, counts) = (uploads, storage, inspectors, counts)
+    counts.received(Int(item.byteCount))
+    let isTaken = finishers.start {
+      let step = LastStep(item: item, path: uploads.path(item.key), allowed: allowed)
+      do throws(Failure) {
+        let result = try step.run(storage, inspectors)
+        if case .refused = result { counts.refused() }
+        done(.success(result))
+      } catch {
+        done(.failure(error))
+      }
+    }
+    if !isTaken { done(.failure(.busy)) }
+  }
+
+  /// Removes what was fetched. Blocks. The sweep removes what stays here.
+  public func drop(_ key: AttachmentKey) { try? uploads.remove(key) }
+
   /// Removes what was received of an upload.
   public func discard(_ key: AttachmentKey) async throws(Failure) {
     let uploads = uploads

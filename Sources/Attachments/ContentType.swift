@@ -69,6 +69,26 @@ public struct ContentType: Sendable, Equatable {
     .archives: ["zip", "gz", "tgz", "tar", "7z", "rar", "bz2", "xz", "zst"],
   ]
 
+  /// The end of a file's name that people expect of this type; nil: it is none of these media.
+  var usualEnding: String? {
+    switch name {
+    case "image/jpeg": "jpg"
+    case "image/png": "png"
+    case "image/gif": "gif"
+    case "image/webp": "webp"
+    case "image/heic": "heic"
+    case "video/mp4": "mp4"
+    case "video/quicktime": "mov"
+    case "video/webm": "webm"
+    case "audio/mp4": "m4a"
+    case "audio/mpeg": "mp3"
+    case "audio/aac": "aac"
+    case "audio/ogg": "ogg"
+    case "audio/wav": "wav"
+    default: nil
+    }
+  }
+
   /// The end of a name in lower case, without the dot; nil: it has none.
   static func ending(of name: String) -> String? {
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }

@@ -31,6 +31,14 @@ public protocol Channel: Sendable {
   /// Returns the meaning of an event.
   func meaning(of event: [UInt8]) -> InboundEvent
 
+  /// Returns one attempt to fetch the content of a message; nil: it cannot be fetched.
+  ///
+  /// - Parameter milliseconds: the time limit of a short request.
+  func contentFetch(
+    _ content: InboundContent, at place: MenuPlace, secret: [UInt8], milliseconds: Int,
+    downloadMilliseconds: Int
+  ) -> (any ContentFetch)?
+
   // MARK: Outbound
 
   /// The request that sends a message.

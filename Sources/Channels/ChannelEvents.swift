@@ -42,26 +42,41 @@ public enum ChannelEvents {
     }
   }
 
-  /// Stores events in their order. The answer is the number of new ones.
+  /// Stores events in their order, and which contents are to be fetched. The answer is the number
+  /// of new events.
   ///
+  /// - Parameter fetches: whether this gateway has a storage for contents.
   /// The payloads are strings of a JSON array, so that they may have escapes that `jsonb` refuses.
   public static func receive(
-    _ events: [ReceivedEvent], on channel: String, in workspace: Identifier
+    _ events: [ReceivedEvent], on channel: String, in workspace: Identifier, fetches: Bool = true
   ) -> Statement<Int> {
+    let known = Channels.named(channel)
     let list = JSONValue.array(
       events.map { event in
         .object([
           "id": .string(event.id), "address": .text(event.address),
           "payload": .string(String(decoding: event.payload, as: UTF8.self)),
+          "has_content": .bool(
+            fetches && event.address != nil && known?.meaning(of: event.payload).content != nil),
         ])
       })
     return Statement(
       Query(
         """
-        INSERT INTO channel_events (workspace_id, channel, id, address, payload)
-        SELECT $1::uuid, $2::text, e ->> 'id', e ->> 'address', e ->> 'payload'
-        FROM jsonb_array_elements($3::jsonb) WITH ORDINALITY AS t (e, place) ORDER BY place
-        ON CONFLICT DO NOTHING RETURNING id
+        WITH events AS (
+          SELECT e, place FROM jsonb_array_elements($3::jsonb) WITH ORDINALITY AS t (e, place)
+        ), added AS (
+          INSERT INTO channel_events (workspace_id, channel, id, address, payload)
+          SELECT $1::uuid, $2::text, e ->> 'id', e ->> 'address', e ->> 'payload'
+          FROM events ORDER BY place
+          ON CONFLICT DO NOTHING RETURNING id, seq, address
+        ), contents AS (
+          INSERT INTO channel_contents (workspace_id, channel, event_id, seq, address)
+          SELECT $1::uuid, $2::text, a.id, a.seq, a.address FROM added a
+          WHERE EXISTS (SELECT FROM events
+            WHERE e ->> 'id' = a.id AND (e ->> 'has_content')::boolean)
+        )
+        SELECT id FROM added
         """, [.uuid(workspace), .text(channel), .json(list.text)])
     ) { $0.count }
   }
@@ -72,32 +87,39 @@ public enum ChannelEvents {
     public var id: String
     public var address: String?
     public var payload: [UInt8]
+    /// What became of the message's content; nil: it has none.
+    var content: ChannelContents.Result?
   }
 
-  /// The oldest events of a workspace that are not processed.
+  /// The oldest events of a workspace that are not processed, without those that wait for a
+  /// content.
   public static func pending(in workspace: Identifier) -> Statement<[Pending]> {
     Statement(
       Query(
         """
-        SELECT channel, id, address, payload FROM channel_events
-        WHERE workspace_id = $1::uuid AND processed_at IS NULL ORDER BY seq LIMIT $2::bigint
+        SELECT e.channel, e.id, e.address, e.payload, c.state, c.file_id, c.name, c.reason
+        FROM channel_events e LEFT JOIN channel_contents c
+          ON c.workspace_id = e.workspace_id AND c.channel = e.channel AND c.event_id = e.id
+        WHERE e.workspace_id = $1::uuid AND e.processed_at IS NULL AND \(ChannelContents.isFree)
+        ORDER BY e.seq LIMIT $2::bigint
         """, [.uuid(workspace), .int(Int64(processedMax))])
     ) { rows in
       (0..<rows.count).compactMap { row in
         guard let channel = rows.text(row, 0), let id = rows.text(row, 1) else { return nil }
         return Pending(
-          channel: channel, id: id, address: rows.text(row, 2), payload: rows.bytes(row, 3) ?? [])
+          channel: channel, id: id, address: rows.text(row, 2), payload: rows.bytes(row, 3) ?? [],
+          content: ChannelContents.result(rows, row, from: 4))
       }
     }
   }
 
-  /// Workspaces with events that are not processed.
+  /// Workspaces with events that can be processed.
   public static func workspaces() -> Statement<[Identifier]> {
     Statement(
       Query(
         """
-        SELECT DISTINCT workspace_id FROM channel_events WHERE processed_at IS NULL
-        LIMIT $1::bigint
+        SELECT DISTINCT e.workspace_id FROM channel_events e
+        WHERE e.processed_at IS NULL AND \(ChannelContents.isFree) LIMIT $1::bigint
         """, [.int(sweptMax)])
     ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
   }
@@ -122,6 +144,10 @@ public enum ChannelEvents {
     let isKept = result == .unsupported || result == .refused
     return Query(
       """
+      WITH content AS (
+        DELETE FROM channel_contents
+        WHERE workspace_id = $1::uuid AND channel = $2::text AND event_id = $3::text
+      )
       UPDATE channel_events SET processed_at = now(), result = $4::text,
         payload = CASE WHEN $5::boolean THEN payload END
       WHERE workspace_id = $1::uuid AND channel = $2::text AND id = $3::text

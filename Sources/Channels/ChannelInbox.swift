@@ -3,10 +3,13 @@
 ///
 /// Its id is derived from the platform's id of the message, so it is stored once, however often its
 /// event is processed. The events of a person are processed one after another, those of several
-/// persons beside each other.
+/// persons beside each other. A message with a content, such as a picture, is processed once the
+/// content is fetched or given up, see `ContentLoop`; the person's later events wait for it.
+import Attachments
 import Chat
 public import Conversations
 public import Directory
+import JSON
 import Postgres
 public import Primitives
 
@@ -16,6 +19,14 @@ public final class ChannelInbox: Sendable {
     case query(QueryFailure)
     /// The store is unavailable, or the conversation changed too often meanwhile.
     case later
+  }
+
+  private struct Message {
+    var id: Identifier
+    /// If it has no content, or the content is missing.
+    var body: String
+    var payload: [UInt8]
+    var content: ChannelContents.Result?
   }
 
   /// Persons whose events are processed at once.
@@ -139,8 +150,9 @@ public final class ChannelInbox: Sendable {
       try await note("unfollow", of: person, event, meaning, now)
       return .left
     case .message(let key, let body, let payload):
-      return try await append(
-        person.identifier(key), body: body, payload: payload, of: person, meaning, now)
+      let message = Message(
+        id: person.identifier(key), body: body, payload: payload, content: event.content)
+      return try await append(message, of: person, meaning, now)
     }
   }
 
@@ -155,13 +167,13 @@ public final class ChannelInbox: Sendable {
   }
 
   private func append(
-    _ id: Identifier, body: String, payload: [UInt8], of person: ChannelPeople.Person,
-    _ meaning: InboundEvent, _ now: WallTime
+    _ message: Message, of person: ChannelPeople.Person, _ meaning: InboundEvent, _ now: WallTime
   ) async throws(Delay) -> ChannelEvents.Result {
+    let id = message.id
     for attempt in 0..<ChannelInbox.attemptsMax {
       let arrival = try await run(
         ChannelPeople.arrive(
-          person, message: id, session: person.identifier("session:\(attempt):\(id)"),
+          person, message: id, session: person.session(for: id, attempt: attempt),
           visitor: random(now), replyToken: meaning.replyToken, at: meaning.at))
       guard let arrival, let visitor = arrival.visitor else { throw .later }
       if arrival.isKnown { return .known }
@@ -173,10 +185,14 @@ public final class ChannelInbox: Sendable {
           Statement(ChannelPeople.reopen(session, line: line, in: person.workspace)) { $0.count })
         sessions.changed(session: session, of: person.workspace)
       }
+      let shown = try await shown(
+        message,
+        by: Uploader(
+          workspace: person.workspace, session: session, id: visitor, isVisitor: true))
       let outcome = await sessions.append(
-        session: session, workspace: person.workspace, id: id, role: .visitor, kind: .text,
-        sender: visitor, senderName: Array(arrival.name.utf8), body: Array(body.utf8),
-        payload: payload)
+        session: session, workspace: person.workspace, id: id, role: .visitor, kind: shown.kind,
+        sender: visitor, senderName: Array(arrival.name.utf8), body: Array(shown.body.utf8),
+        payload: shown.payload)
       switch outcome.verdict {
       case .stored:
         if arrival.isNew { sessions.changed(session: session, of: person.workspace) }
@@ -189,6 +205,42 @@ public final class ChannelInbox: Sendable {
       }
     }
     throw .later
+  }
+
+  /// The message as it is in the log. Its file is bound to it before.
+  private func shown(
+    _ message: Message, by uploader: Uploader
+  ) async throws(Delay) -> (kind: EntryKind, body: String, payload: [UInt8]) {
+    let missing: String
+    switch message.content {
+    case nil: return (.text, message.body, message.payload)
+    case .omitted(let name):
+      return (.text, IncomingFiles.leftOut(1, [name]), message.payload)
+    case .missing(let reason): missing = reason
+    case .stored(let file):
+      let files: [Attachment]
+      do throws(QueryFailure) {
+        files = try await IncomingFiles.bind([file], to: message.id, by: uploader, database)
+      } catch {
+        throw .query(error)
+      }
+      if !files.isEmpty {
+        let own = Attachment.payload(of: files, isCaption: false)
+        return (.file, Attachment.body(of: files), ChannelInbox.merged(own, message.payload))
+      }
+      missing = "It was removed before the message was stored."
+    }
+    let reason = JSONValue.object(["missing": .string(missing)]).text
+    return (.text, message.body, ChannelInbox.merged(reason, message.payload))
+  }
+
+  /// The members of both objects; only those of the first one if they are too long together.
+  private static func merged(_ own: [UInt8], _ more: [UInt8]) -> [UInt8] {
+    guard let members = JSONValue(own)?.object, let further = JSONValue(more)?.object else {
+      return own
+    }
+    let all = JSONValue.object(further.merging(members) { $1 }).text
+    return all.count <= Limits.payloadBytes ? all : own
   }
 
   private func run<Answer>(_ statement: Statement<Answer>) async throws(Delay) -> Answer {

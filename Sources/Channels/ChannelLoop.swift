@@ -143,7 +143,8 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
       return (ChannelOutbox.sendings(taken), locked.count)
     }
     guard let (sendings, locked) = taken else { return }
-    let secrets = secrets(of: sendings.map(\.workspace))
+    let secrets = ChannelSecret.all(
+      of: sendings.map(\.workspace), by: options.secrets, &database)
     for sending in sendings { begin(sending, secrets) }
     // More may be due than one poll takes.
     if locked == room { nextPoll = .zero }
@@ -155,7 +156,8 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
     guard room > 0, let rows = database.run(ChannelProfiles.take(room: room)) else { return }
     let wanted = ChannelProfiles.wanted(rows)
     guard !wanted.isEmpty else { return }
-    let secrets = secrets(of: wanted.map(\.person.workspace))
+    let secrets = ChannelSecret.all(
+      of: wanted.map(\.person.workspace), by: options.secrets, &database)
     for one in wanted {
       guard let channel = Channels.named(one.person.channel),
         let base = options.platforms[channel.name],
@@ -170,49 +172,21 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
 
   private mutating func takeMenus() {
     let taken = menus.take(&database)
-    let secrets = secrets(of: taken.map(\.workspace))
+    let secrets = ChannelSecret.all(
+      of: taken.map(\.workspace), by: options.secrets, &database)
     for one in taken {
       switch secrets?[one.workspace]?[one.channel] {
       case .secret(let secret): menus.begin(one, secret: secret, &database)
       case .unreadable:
         menus.end(
-          one, .failed(reason: Secret.unreadableReason, isClean: false), &database)
+          one, .failed(reason: ChannelSecret.unreadableReason, isClean: false), &database)
       case nil: break  // Deleted: the row is too. Or PostgreSQL is away: the lease ends.
       }
     }
   }
 
-  private enum Secret {
-    static let unreadableReason = "The credential cannot be decrypted here: its key is missing."
-
-    case secret([UInt8])
-    case unreadable
-  }
-
-  /// The secrets that send, by workspace and channel; nil if PostgreSQL is unavailable.
-  private mutating func secrets(
-    of workspaces: [Identifier]
-  ) -> [Identifier: [String: Secret]]? {
-    guard !workspaces.isEmpty else { return [:] }
-    guard let rows = database.run(ChannelOutbox.credentials(of: Array(Set(workspaces)))) else {
-      return nil
-    }
-    var secrets: [Identifier: [String: Secret]] = [:]
-    for row in 0..<rows.count {
-      guard let workspace = rows.uuid(row, 0), let provider = rows.text(row, 1),
-        let channel = Channels.named(provider), rows.text(row, 2) == channel.sendingCredential,
-        let key = rows.text(row, 3), let bytes = rows.bytes(row, 4)
-      else { continue }
-      let place = Credentials.place(provider, channel.sendingCredential, in: workspace)
-      let opened = options.secrets.open(
-        SecretBox.Sealed(keyID: key, bytes: bytes), place: place)
-      secrets[workspace, default: [:]][provider] = opened.map { .secret($0) } ?? .unreadable
-    }
-    return secrets
-  }
-
   private mutating func begin(
-    _ sending: ChannelOutbox.Sending, _ secrets: [Identifier: [String: Secret]]?
+    _ sending: ChannelOutbox.Sending, _ secrets: [Identifier: [String: ChannelSecret]]?
   ) {
     guard let channel = Channels.named(sending.channel),
       let base = options.platforms[sending.channel]
@@ -234,7 +208,7 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
         .message(sending, usesReplyToken: token != nil, begun: SystemClock.now()))
     case .unreadable:
       _ = postpone(
-        sending, Secret.unreadableReason, seconds: 0,
+        sending, ChannelSecret.unreadableReason, seconds: 0,
         dropsToken: false)
     case nil: refuse(sending, "No \(channel.sendingCredential) is stored for \(channel.name).")
     }

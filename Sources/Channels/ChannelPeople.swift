@@ -37,6 +37,11 @@ public enum ChannelPeople {
           low: span.uint64(at: 8).bigEndian & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
       }
     }
+
+    /// The id of the conversation that a message begins.
+    func session(for message: Identifier, attempt: Int) -> Identifier {
+      identifier("session:\(attempt):\(message)")
+    }
   }
 
   /// What is known before a message is appended.

@@ -55,12 +55,17 @@ public struct InboundEvent: Sendable, Equatable {
   }
 
   public var kind: Kind
+  /// What the platform keeps of a message; then `body` is for the case that it cannot be fetched.
+  public var content: InboundContent?
   /// Answers this event once, for a short time.
   public var replyToken: String?
   public var at: WallTime
 
-  public init(_ kind: Kind, replyToken: String? = nil, at: WallTime) {
+  public init(
+    _ kind: Kind, content: InboundContent? = nil, replyToken: String? = nil, at: WallTime
+  ) {
     self.kind = kind
+    self.content = content
     self.replyToken = replyToken
     self.at = at
   }

@@ -108,6 +108,8 @@ public enum Gateway {
     let reader = try Thread.spawn(name: "mailbox") { replies.run() }
     let channels = context.channels
     let sender = try Thread.spawn(name: "channels") { channels.run() }
+    let contents = context.contents
+    let fetcher = try Thread.spawn(name: "contents") { contents.run() }
     context.logger.info(
       "listening",
       metadata: [
@@ -132,11 +134,13 @@ public enum Gateway {
     mail.stop()
     replies.stop()
     channels.stop()
+    contents.stop()
     end(deliverer, by: deadline) { deliveries.hasEnded }
     end(pusher, by: deadline) { push.hasEnded }
     end(mailer, by: deadline) { mail.hasEnded }
     end(reader, by: deadline) { replies.hasEnded }
     end(sender, by: deadline) { channels.hasEnded }
+    end(fetcher, by: deadline) { contents.hasEnded }
     watchdog.stop()
     watching.join()
     context.logger.info("stopped")
@@ -186,9 +190,9 @@ public enum Gateway {
 
   private static let farewellMilliseconds: Int64 = 1_000
 
-  /// Waits for the worker of webhooks, push messages, e-mail, its mailbox or channels, which stops
-  /// since the drain began. While PostgreSQL does not answer it cannot end: its thread is then
-  /// abandoned, and its leases expire.
+  /// Waits for the worker of webhooks, push messages, e-mail, its mailbox, channels or their
+  /// contents, which stops since the drain began. While PostgreSQL does not answer it cannot end:
+  /// its thread is then abandoned, and its leases expire.
   private static func end(
     _ worker: consuming Thread, by deadline: Instant, _ hasEnded: () -> Bool
   ) {
@@ -200,19 +204,19 @@ public enum Gateway {
     worker.join()
   }
 
-  /// Descriptors besides those of clients: PostgreSQL, webhooks, push services and the log;
-  /// `ExpensiveReaders`;
+  /// Descriptors besides those of clients: PostgreSQL, webhooks, push services, channels and the
+  /// log; `ExpensiveReaders`;
   /// the sockets of `admin_listen`; and each loop's epoll, mailbox, listeners and connections to
   /// PostgreSQL.
   public static func ownDescriptors(_ settings: Settings) -> Int {
-    190 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
+    230 + settings.limits.expensiveReaders + 8 * GatewayOptions.loopCount(settings)
       + (settings.adminListen.isEmpty ? 0 : Admission.adminSocketsMax)
   }
 
   /// Connections to PostgreSQL: a writer and a reader of each loop, `ExpensiveReaders`, one of the
-  /// webhooks, one of push messages, one of channels, one of e-mail and one of its mailbox.
+  /// webhooks, one of push messages, two of channels, one of e-mail and one of its mailbox.
   public static func databaseConnections(_ settings: Settings) -> Int {
-    2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 3
+    2 * GatewayOptions.loopCount(settings) + settings.limits.expensiveReaders + 4
       + (settings.mail.smtpURL == nil ? 0 : 1) + (settings.mail.imapURL == nil ? 0 : 1)
       + (settings.maintenance.auditDays > 0 ? 1 : 0)
   }
@@ -340,6 +344,7 @@ public enum Gateway {
           context.mail.stop()
           context.replies.stop()
           context.channels.stop()
+          context.contents.stop()
           let milliseconds = Int64(settings.running.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))

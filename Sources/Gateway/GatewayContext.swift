@@ -1,5 +1,6 @@
 import Attachments
 import Channels
+import Chat
 import Conversations
 import Directory
 import HTTPClient
@@ -43,6 +44,7 @@ final class GatewayContext: Sendable {
   let mail: MailWorker
   let replies: ReplyWorker
   let channels: ChannelWorker
+  let contents: ContentWorker
   let readers: ExpensiveReaders
   let attachments: AttachmentFiles
   let reloads: ReloadRequests
@@ -89,8 +91,9 @@ final class GatewayContext: Sendable {
     attachments = AttachmentFiles(settings) { logger.warning("\($0)") }
     (mail, replies) = try (MailWorker(mailOptions), Self.replies(options, mailOptions, attachments))
     apiOptions.mailFrom = mailOptions.server == nil ? nil : mailOptions.from
-    channels = try GatewayContext.channels(
-      options, secrets, services, apiOptions.webhookGuard)
+    let channelOptions = GatewayContext.channels(
+      options, secrets, services, apiOptions.webhookGuard, attachments)
+    (channels, contents) = try (ChannelWorker(channelOptions), ContentWorker(channelOptions))
     peers = Peers(options, keys: secrets.keyIDs)
     connections = PeerConnections(local: services, peers: peers)
     apiOptions.connections = connections
@@ -185,17 +188,17 @@ final class GatewayContext: Sendable {
 
   private static func channels(
     _ options: GatewayOptions, _ secrets: SecretBox, _ services: LoopServices,
-    _ addressGuard: AddressGuard
-  ) throws(Errno) -> ChannelWorker {
+    _ addressGuard: AddressGuard, _ attachments: AttachmentFiles
+  ) -> ChannelOptions {
     let (settings, logger) = (options.settings, options.logger)
-    return try ChannelWorker(
-      ChannelOptions(
-        databaseURL: options.databaseURL, secrets: secrets, platforms: platforms(settings),
-        dataPlatforms: ["line": settings.channels.lineDataURL], publicURL: settings.publicURL,
-        addressGuard: addressGuard,
-        timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
-        onChange: { session, workspace in services.changed(session: session, of: workspace) },
-        report: { logger.warning("\($0)") }))
+    return ChannelOptions(
+      databaseURL: options.databaseURL, secrets: secrets, platforms: platforms(settings),
+      dataPlatforms: ["line": settings.channels.lineDataURL], publicURL: settings.publicURL,
+      files: attachments, addressGuard: addressGuard,
+      timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
+      onChange: { session, workspace in services.changed(session: session, of: workspace) },
+      onContent: { services.happened(WorkspaceNews(workspace: $0, kind: .received)) },
+      report: { logger.warning("\($0)") })
   }
 
   private static func platforms(_ settings: Settings) -> [String: String] {
@@ -230,5 +233,6 @@ final class GatewayContext: Sendable {
     mail.change { $0.databaseURL = databaseURL }
     replies.change { $0.databaseURL = databaseURL }
     channels.change { ($0.databaseURL, $0.timeoutMilliseconds) = (databaseURL, milliseconds) }
+    contents.change { ($0.databaseURL, $0.timeoutMilliseconds) = (databaseURL, milliseconds) }
   }
 }

@@ -44,9 +44,7 @@ struct IncomingReply: Sendable, Equatable {
   mutating func take(_ files: [Identifier], omitted: ParsedMail.Omitted) {
     self.files = files
     guard omitted.count > 0 else { return }
-    let names = omitted.names + (omitted.count > omitted.names.count ? ["…"] : [])
-    let count = omitted.count == 1 ? "1 file was" : "\(omitted.count) files were"
-    let line = "[\(count) left out: \(names.joined(separator: ", "))]"
+    let line = IncomingFiles.leftOut(omitted.count, omitted.names)
     if let last = bodies.last, last.utf8.count + line.utf8.count + 2 <= Limits.bodyBytes {
       bodies[bodies.count - 1] = last + "\n\n" + line
     } else {

@@ -2,6 +2,7 @@
 /// pipeline as those of the widget. Their ids are derived from that of the e-mail, so each is
 /// stored once, however often the reply is processed.
 import Attachments
+import Channels
 import Chat
 public import Conversations
 public import Directory
@@ -144,7 +145,11 @@ public final class MailInbox: Sendable {
     if part == content.messageCount - 1, !content.files.isEmpty {
       let uploader = Uploader(
         workspace: workspace, session: session, id: arrival.visitor, isVisitor: true)
-      files = try await bind(content.files, to: id, by: uploader)
+      do throws(QueryFailure) {
+        files = try await IncomingFiles.bind(content.files, to: id, by: uploader, database)
+      } catch {
+        throw .query(error)
+      }
     }
     guard !files.isEmpty else {
       return body.map { (.text, $0, JSONValue.object(content.members).text) }
@@ -154,20 +159,6 @@ public final class MailInbox: Sendable {
       .file, body ?? Attachment.body(of: files),
       JSONValue.object(payload.merging(content.members) { own, _ in own }).text
     )
-  }
-
-  /// Gives the message those of the files that are still there.
-  private func bind(
-    _ ids: [Identifier], to message: Identifier, by uploader: Uploader
-  ) async throws(Delay) -> [Attachment] {
-    try await run(
-      Attachment.move(ids, of: message, to: uploader.session, in: uploader.workspace))
-    let bound = try await run(Attachment.bind(ids, to: message, by: uploader))
-    guard bound.found.count < ids.count, !bound.found.isEmpty else { return bound.found }
-    // All or none are bound; some were removed, such as after a day in which nothing was processed.
-    return try await run(
-      Attachment.bind(bound.found.map(\.id), to: message, by: uploader)
-    ).found
   }
 
   private func run<Answer>(_ statement: Statement<Answer>) async throws(Delay) -> Answer {

@@ -4,6 +4,7 @@
 /// Messages are moved, and not marked as read: a person who looks into the mailbox marks them too,
 /// and then they would never be stored. A round ends with its connection, so that new messages are
 /// seen and an idle server is left alone.
+import Channels
 import Directory
 import HTTPClient
 import Kernel
@@ -252,7 +253,7 @@ public struct ReplyLoop: OutboxLoop, ~Copyable {
     guard judged.reply != nil, let origin = judged.entry.origin,
       !mail.files.isEmpty || mail.omitted.count > 0
     else { return }
-    do throws(ReplyFiles.Fault) {
+    do throws(IncomingFiles.Fault) {
       let kept = try ReplyFiles(files: options.attachments).store(
         mail, of: judged.entry.key, for: origin, &database)
       judged.reply?.take(kept.ids, omitted: kept.omitted)

@@ -236,4 +236,5 @@ def main():
     sys.exit(attachments_test.failures > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

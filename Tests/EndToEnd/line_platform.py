@@ -17,6 +17,7 @@ import uuid
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from line_contents import Contents
 from line_menus import Menus
 
 REPLY_SECONDS = 60
@@ -79,6 +80,10 @@ class Platform:
         self.requests: list[tuple[str, str, int]] = []
         self.webhook = ""
         self.menus = Menus(Refused, units)
+        self.contents = Contents(Refused)
+        #: Messages that the account may push in this month, None without a limit, and those that it has pushed.
+        self.quota: int | None = None
+        self.pushed = 0
         #: While it is set, no request is answered and no webhook is sent.
         self.is_down = threading.Event()
         #: Requests that are taken, but whose answer is lost.
@@ -118,6 +123,11 @@ class Platform:
             return
         headers = {"x-line-request-id": str(uuid.uuid4())}
         loses = False
+        is_allowed = request.headers.get("Authorization") == f"Bearer {self.token}"
+        if request.command == "GET" and self.contents.owns(request.path) and is_allowed:
+            # Not under the lock: a download takes its time.
+            self.requests.append((request.command, request.path, self.contents.serve(request, headers)))
+            return
         try:
             with self.lock:
                 status, answer = 200, self.answer(request, body, headers)
@@ -163,6 +173,10 @@ class Platform:
                 raise Refused(404, "Not found")
             return {"userId": friend.id, "displayName": friend.name, "language": "th",
                     "pictureUrl": f"https://profile.line-scdn.net/{friend.id}", "statusMessage": "Hello"}
+        if path == ("GET", "/v2/bot/message/quota"):
+            return {"type": "none"} if self.quota is None else {"type": "limited", "value": self.quota}
+        if path == ("GET", "/v2/bot/message/quota/consumption"):
+            return {"totalUsage": self.pushed}
         if path not in (("POST", "/v2/bot/message/push"), ("POST", "/v2/bot/message/reply")):
             raise Refused(404, "Not found")
         if not request.headers.get("Content-Type", "").startswith("application/json"):
@@ -191,7 +205,10 @@ class Platform:
         friend = self.friends.get(to)
         if not friend:
             raise Refused(400, "Failed to send messages")
+        if self.quota is not None and self.pushed + len(content["messages"]) > self.quota:
+            raise Refused(429, "You have reached your monthly limit.")
         answer = self.deliver(friend, content["messages"], "push")
+        self.pushed += len(content["messages"])
         if key is not None:
             self.retry_keys[key] = {**answer, "request": headers["x-line-request-id"]}
         return answer

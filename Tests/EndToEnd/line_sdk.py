@@ -77,6 +77,29 @@ def check_menus(platform: Platform, api: MessagingApi, blob: MessagingApiBlob, p
                 refused(400, lambda broken=broken: api.create_rich_menu(broken)))
 
 
+def check_contents(platform: Platform, api: MessagingApi, blob: MessagingApiBlob, promise) -> None:
+    """What people send, and the quota."""
+    friend = platform.friend("SDK contents")
+    event = platform.message(friend, "video", duration=1, contentProvider={"type": "line"})
+    id_ = event["message"]["id"]
+    promise("a content that the platform has not is 404", refused(404, lambda: blob.get_message_content(id_)))
+    data = secrets.token_bytes(200_001)
+    platform.contents.put(event, data, "video/mp4", transcoding=["processing", "failed"])
+    states = [blob.get_message_content_transcoding_by_message_id(id_).status for _ in range(3)]
+    promise(f"the SDK reads how far a video is: {states}", states == ["processing", "failed", "succeeded"])
+    promise("and its bytes", bytes(blob.get_message_content(id_)) == data)
+    platform.contents.all[id_].refusals = [410]
+    promise("one that is deleted is 410", refused(410, lambda: blob.get_message_content(id_)))
+    promise("without a limit the quota has the type none", api.get_message_quota().type == "none")
+    platform.quota, platform.pushed = 1, 0
+    push = PushMessageRequest(to=friend.id, messages=[TextMessage(text="one")])
+    api.push_message(push)
+    promise("the SDK reads the quota and what is used of it", api.get_message_quota().value == 1
+            and api.get_message_quota_consumption().total_usage == 1)
+    promise("a push beyond the quota is 429", refused(429, lambda: api.push_message(push)))
+    platform.quota = None
+
+
 def check(platform: Platform, promise) -> None:
     friend = platform.friend("SDK")
     parser = WebhookParser(platform.secret)
@@ -98,6 +121,7 @@ def check(platform: Platform, promise) -> None:
                 api.get_bot_info().display_name == "Shop bot" and api.get_profile(friend.id).display_name == "SDK")
         blob = MessagingApiBlob(client)
         check_menus(platform, api, blob, promise)
+        check_contents(platform, api, blob, promise)
         push = PushMessageRequest(to=friend.id, messages=[TextMessage(text="one")])
         key = str(uuid.uuid4())
         api.push_message(push, x_line_retry_key=key)

@@ -75,7 +75,7 @@ class LineRun:
 
     def metric(self, name: str) -> int:
         with urllib.request.urlopen(self.options.base_url + "/metrics", timeout=30) as answer:
-            found = re.search(rf"^chirrup_{name} (\d+)", answer.read().decode(), re.MULTILINE)
+            found = re.search(rf"^chirrup_{re.escape(name)} (\d+)", answer.read().decode(), re.MULTILINE)
         return int(found.group(1)) if found else -1
 
     def conversations(self, friend: Friend) -> list[str]:
@@ -137,15 +137,17 @@ class LineRun:
         line_sdk.check(self.platform, self.promise)
         key = self.sql("SELECT w.public_key FROM workspaces w JOIN memberships m ON m.workspace_id = w.id LIMIT 1")
         self.platform.webhook = f"{self.options.base_url}/api/v1/channels/line/{key}/webhook"
-        for part in (self.without_credentials, self.both_ways, self.signatures, self.again, self.kinds, self.shapes,
-                     self.files, self.refusals, self.lost_answers, self.contact, self.closed, self.imported, self.menus,
-                     self.down, self.killed):
+        self.all(("without_credentials", "both_ways", "signatures", "again", "kinds", "shapes", "files", "refusals",
+                  "lost_answers", "contact", "closed", "imported", "menus", "down", "killed"))
+
+    def all(self, parts) -> None:
+        for part in parts:
             try:
-                part()
+                getattr(self, part)()
             except Failure as failure:
                 # The other parts do not depend on it.
                 self.faults += 1
-                print("FAIL ", f"{part.__name__}: {failure}", flush=True)
+                print("FAIL ", f"{part}: {failure}", flush=True)
 
     def without_credentials(self) -> None:
         friend = self.platform.friend("Nobody")
@@ -475,13 +477,17 @@ class LineRun:
         self.process = None
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def arguments(words: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=words)
     for name in ("base-url", "database", "psql", "operator-token", "chirrup", "listen", "log"):
         parser.add_argument(f"--{name}", required=True)
     for name in ("gateway", "platform-port"):
         parser.add_argument(f"--{name}", required=True, type=int)
-    run = LineRun(parser.parse_args())
+    return parser
+
+
+def main() -> int:
+    run = LineRun(arguments(__doc__).parse_args())
     try:
         run.run()
     finally:

@@ -182,6 +182,7 @@ beside "replies by e-mail" ./replies.sh
 beside "widget, conversation" ./widget_talk.sh
 beside "console" ./console.sh
 beside "LINE" ./line.sh
+beside "LINE, contents" ./line_contents.sh
 beside "widget" ./widget.sh
 beside "answering" ./answering.sh
 beside "browser" ./browser.sh

@@ -32,6 +32,17 @@ public struct LineChannel: Channel {
     return constantTimeEquals(Array(signature.utf8), expected)
   }
 
+  // MARK: Contents
+
+  public func contentFetch(
+    _ content: InboundContent, at place: MenuPlace, secret: [UInt8], milliseconds: Int,
+    downloadMilliseconds: Int
+  ) -> (any ContentFetch)? {
+    LineContentFetch(
+      content, at: place, headers: headers(secret), milliseconds: milliseconds,
+      downloadMilliseconds: downloadMilliseconds)
+  }
+
   // MARK: Sending
 
   public func request(

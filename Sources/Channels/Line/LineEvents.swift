@@ -41,7 +41,8 @@ extension LineChannel {
     guard let event = LineEvent(payload), event.address != nil else {
       return InboundEvent(.unsupported, at: WallTime(microseconds: 0))
     }
-    return InboundEvent(kind(of: event), replyToken: event.replyToken, at: event.at)
+    return InboundEvent(
+      kind(of: event), content: event.content, replyToken: event.replyToken, at: event.at)
   }
 
   private func kind(of event: LineEvent) -> InboundEvent.Kind {
@@ -105,6 +106,25 @@ struct LineEvent {
       key: "message:" + key, body: cut(body.isEmpty ? line(type, nil) : body),
       payload: kept.count <= Limits.payloadBytes ? kept : [])
   }
+
+  /// What LINE keeps of the message: not of a picture that the person's app has elsewhere.
+  var content: InboundContent? {
+    guard value["type"]?.string == "message", let message = value["message"],
+      let kind = message["type"]?.string, let name = LineEvent.names[kind],
+      kind == "file" || message["contentProvider"]?["type"]?.string == "line",
+      // It becomes a part of a URL.
+      let id = message["id"]?.string, (1...LineChannel.idCharacters).contains(id.utf8.count),
+      id.utf8.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || "_-".utf8.contains($0) })
+    else { return nil }
+    let given = kind == "file" ? message["fileName"]?.string : nil
+    return InboundContent(
+      id: id, kind: kind, name: given ?? name, isNamed: given != nil,
+      byteCount: message["fileSize"]?.int.map { Int64($0) })
+  }
+
+  private static let names = [
+    "image": "image.jpg", "video": "video.mp4", "audio": "audio.m4a", "file": "file",
+  ]
 
   /// The data of a button of ours have its value and label; other data stand for themselves.
   var postback: InboundEvent.Kind? {

@@ -17,6 +17,7 @@ struct MetricsSnapshot {
   var mail = MailMetrics()
   var replies = ReplyMetrics()
   var channels = ChannelMetrics()
+  var contents = ContentMetrics()
   var api = APIMetrics()
   var attachments = AttachmentFigures()
   var stored = Maintenance.StoredFigures()
@@ -42,6 +43,7 @@ struct MetricsSnapshot {
     mail = context.mail.metrics
     replies = context.replies.metrics
     channels = context.channels.metrics
+    contents = context.contents.metrics
     api = context.api.metrics
     let counts = context.attachments.counts
     attachments = AttachmentFigures(

@@ -31,4 +31,24 @@ extension PrometheusText {
       "The time since the oldest first attempt to send a message that still waits.",
       [("", UInt64(sent.oldestWaitingSeconds))])
   }
+  mutating func contents(_ contents: ContentMetrics) {
+    family(
+      "channel_contents_total", "counter",
+      "Contents of messages, such as pictures: stored, left out by the rules, or missing.",
+      [
+        ("{result=\"stored\"}", contents.stored), ("{result=\"left_out\"}", contents.omitted),
+        ("{result=\"missing\"}", contents.missing),
+      ])
+    family(
+      "channel_content_attempts_failed_total", "counter",
+      "Failed attempts to fetch a content, including repeated ones.",
+      [("", contents.attemptsFailed)])
+    family(
+      "channel_contents_waiting", "gauge",
+      "Contents of all gateways that are to be fetched, at most 100000.",
+      [("", UInt64(contents.waiting))])
+    family(
+      "channel_content_oldest_waiting_seconds", "gauge",
+      "The time since the oldest of them came.", [("", UInt64(contents.oldestWaitingSeconds))])
+  }
 }

@@ -37,6 +37,7 @@ struct PrometheusText {
     metrics.mail(snapshot.mail)
     metrics.replies(snapshot.replies)
     metrics.channels(snapshot.api.channels, snapshot.channels)
+    metrics.contents(snapshot.contents)
     metrics.requests(snapshot.api)
     metrics.assist(snapshot.api.assist)
     metrics.attachments(snapshot.attachments)

@@ -46,7 +46,9 @@ struct ChannelWebhookRoutes: RouteGroup {
       events.isEmpty
       ? 0
       : try await api.database.run(
-        ChannelEvents.receive(events, on: channel.name, in: receiver.workspace))
+        ChannelEvents.receive(
+          events, on: channel.name, in: receiver.workspace,
+          fetches: api.options.attachments != nil))
     api.servers.channels.note(received: stored, repeated: events.count - stored)
     if stored > 0 {
       api.sessions.happened(WorkspaceNews(workspace: receiver.workspace, kind: .received))
