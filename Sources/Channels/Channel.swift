@@ -80,4 +80,13 @@ public protocol Channel: Sendable {
 
   /// The name of the account in its answer.
   func accountName(in body: [UInt8]) -> String?
+
+  /// The requests that read the quota of messages; empty: the platform has none.
+  func quotaRequests(at base: String, secret: [UInt8], milliseconds: Int) -> [HTTPRequest]
+
+  /// The quota in their answers, in the same order.
+  func quota(in bodies: [[UInt8]]) -> ChannelQuota?
+
+  /// The platform's own words in a refusal.
+  func reason(_ status: Int, _ body: [UInt8]) -> String
 }

@@ -46,11 +46,3 @@ public enum ContentEnd: Sendable, Equatable {
   /// To be tried again, in `seconds` at the earliest.
   case retry(reason: String, seconds: Int64)
 }
-
-extension Channel {
-  /// A platform that keeps no contents.
-  public func contentFetch(
-    _ content: InboundContent, at place: MenuPlace, secret: [UInt8], milliseconds: Int,
-    downloadMilliseconds: Int
-  ) -> (any ContentFetch)? { nil }
-}

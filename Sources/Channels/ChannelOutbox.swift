@@ -4,6 +4,10 @@
 /// So nothing is lost: a message is due as soon as it is in the log. Nothing is doubled either: a
 /// gateway holds a lease on the conversation while it sends, and whoever repeats an attempt uses
 /// the same retry key or the same reply token, which the platform takes once.
+///
+/// A message that has failed can be sent again (`again_at` of its delivery). It comes before those
+/// that follow in the log, but not before one that is being tried: a conversation's attempts are
+/// those of one message.
 import Chat
 import Directory
 import JSON
@@ -55,7 +59,8 @@ enum ChannelOutbox {
   }
 
   /// The same for conversations that are not watched, which takes longer: operators may write in
-  /// closed ones, and open them again.
+  /// closed ones, and open them again. And those with a message that is to be sent again, which a
+  /// gateway of an older version has passed over.
   static var noteRest: Query {
     Query(
       """
@@ -64,6 +69,14 @@ enum ChannelOutbox {
           ON s.workspace_id = c.workspace_id AND s.id = c.session_id
         WHERE NOT c.is_watched AND s.deleted_at IS NULL AND s.last_seq > c.noted_seq
         LIMIT $1::bigint FOR UPDATE OF c SKIP LOCKED
+      ), again AS (
+        SELECT c.workspace_id, c.session_id FROM channel_deliveries d JOIN channel_conversations c
+          ON c.workspace_id = d.workspace_id AND c.session_id = d.session_id
+        WHERE d.again_at IS NOT NULL AND c.due_at IS NULL
+        LIMIT $1::bigint FOR UPDATE OF c SKIP LOCKED
+      ), due AS (
+        UPDATE channel_conversations c SET due_at = now() FROM again a
+        WHERE c.workspace_id = a.workspace_id AND c.session_id = a.session_id
       )
       UPDATE channel_conversations c SET is_watched = true
       FROM news n WHERE c.workspace_id = n.workspace_id AND c.session_id = n.session_id
@@ -107,7 +120,9 @@ enum ChannelOutbox {
     WITH head AS MATERIALIZED (
       SELECT c.*, m.id AS message, m.seq, m.kind, m.content, m.payload,
         p.left_at IS NOT NULL AS is_left,
-        CASE WHEN c.attempts = 0 AND p.left_at IS NULL AND p.reply_token_at > now()
+        -- Only a retry key shows whether an earlier attempt has reached the platform.
+        CASE WHEN c.attempts = 0 AND NOT m.is_again AND p.left_at IS NULL
+            AND p.reply_token_at > now()
             - ($5::jsonb ->> c.channel)::bigint * interval '1 second'
           THEN p.reply_token END AS fresh, p.reply_token_at AS fresh_at
       FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, session_id)
@@ -116,10 +131,19 @@ enum ChannelOutbox {
       LEFT JOIN channel_people p ON p.workspace_id = c.workspace_id AND p.channel = c.channel
         AND p.address = c.address
       LEFT JOIN LATERAL (
-        SELECT m.id, m.seq, m.kind, m.content, m.payload FROM chats m
+        (SELECT m.id, m.seq, m.kind, m.content, m.payload, true AS is_again
+        FROM channel_deliveries d
+        JOIN chats m ON m.workspace_id = d.workspace_id AND m.session_id = d.session_id
+          AND m.seq = d.seq
+        WHERE d.workspace_id = c.workspace_id AND d.session_id = c.session_id
+          AND d.again_at IS NOT NULL AND (c.attempts = 0 OR d.again_at <= c.tried_at)
+        ORDER BY d.seq LIMIT 1)
+        UNION ALL
+        (SELECT m.id, m.seq, m.kind, m.content, m.payload, false FROM chats m
         WHERE m.workspace_id = c.workspace_id AND m.session_id = c.session_id
           AND m.seq > c.done_seq AND m.seq <= c.noted_seq AND \(isSent)
-        ORDER BY m.seq LIMIT 1) AS m ON true
+        ORDER BY m.seq LIMIT 1)
+        ORDER BY seq LIMIT 1) AS m ON true
     ), settled AS (
       UPDATE channel_conversations c SET done_seq = c.noted_seq, due_at = NULL, lease = NULL,
         attempts = 0, tried_at = NULL
@@ -132,7 +156,8 @@ enum ChannelOutbox {
     ), taken AS (
       UPDATE channel_conversations c SET lease = $3::uuid, attempts = c.attempts + 1,
         due_at = now() + $4::bigint * interval '1 millisecond',
-        tried_at = coalesce(c.tried_at, now()),
+        -- Later than whatever this statement sees of `again_at`.
+        tried_at = coalesce(c.tried_at, clock_timestamp()),
         reply_token = coalesce(c.reply_token, h.fresh),
         reply_token_at = CASE WHEN c.reply_token IS NULL THEN h.fresh_at ELSE c.reply_token_at END
       FROM head h WHERE h.message IS NOT NULL AND c.workspace_id = h.workspace_id
@@ -189,17 +214,20 @@ enum ChannelOutbox {
     Query(
       """
       WITH done AS (
-        UPDATE channel_conversations SET done_seq = $4::bigint, due_at = now(), lease = NULL,
-          attempts = 0, tried_at = NULL, reply_token = NULL, reply_token_at = NULL,
-          last_error = NULL
+        UPDATE channel_conversations SET done_seq = greatest(done_seq, $4::bigint),
+          due_at = now(), lease = NULL, attempts = 0, tried_at = NULL, reply_token = NULL,
+          reply_token_at = NULL, last_error = NULL
         WHERE workspace_id = $1::uuid AND session_id = $2::uuid AND lease = $3::uuid
-          AND done_seq < $4::bigint
+          AND (done_seq < $4::bigint OR EXISTS (SELECT FROM channel_deliveries
+            WHERE workspace_id = $1::uuid AND session_id = $2::uuid AND seq = $4::bigint
+              AND again_at IS NOT NULL))
         RETURNING workspace_id, session_id
       )
       INSERT INTO channel_deliveries (workspace_id, session_id, seq, message_id, status, reason)
       SELECT workspace_id, session_id, $4::bigint, $5::uuid,
         CASE WHEN $6::text IS NULL THEN 'sent' ELSE 'failed' END, $6::text FROM done
-      ON CONFLICT DO NOTHING
+      ON CONFLICT (workspace_id, session_id, seq) DO UPDATE SET status = excluded.status,
+        reason = excluded.reason, at = now(), again_at = NULL
       """,
       [
         .uuid(sending.workspace), .uuid(sending.session), .uuid(lease), .int(sending.seq),

@@ -82,7 +82,10 @@ public enum ChannelState {
           AND p.address = c.address
         LEFT JOIN LATERAL (
           SELECT * FROM (
-            SELECT d.message_id, d.seq, d.status, d.reason, d.at FROM channel_deliveries d
+            SELECT d.message_id, d.seq,
+              CASE WHEN d.again_at IS NULL THEN d.status ELSE 'pending' END AS status,
+              CASE WHEN d.again_at IS NULL THEN d.reason END AS reason,
+              CASE WHEN d.again_at IS NULL THEN d.at END AS at FROM channel_deliveries d
             WHERE d.workspace_id = c.workspace_id AND d.session_id = c.session_id
             UNION ALL
             SELECT m.id, m.seq, 'pending', NULL, NULL FROM chats m
@@ -105,4 +108,52 @@ public enum ChannelState {
         deliveries: deliveries)
     }
   }
+
+  /// What was wanted of a message, and what is to be done.
+  public enum Again: Sendable, Equatable {
+    /// It is to be sent again, now or since an earlier call.
+    case due(seq: Int64)
+    case sent
+    /// No such message has failed.
+    case unknown
+  }
+
+  /// Makes a message that has failed due again. Its retry key stays the same, so the platform takes
+  /// it once even if an earlier attempt has reached it.
+  public static func sendAgain(
+    _ message: Identifier, of session: Identifier, in workspace: Identifier
+  ) -> Statement<Again> {
+    let place: [Parameter] = [.uuid(workspace), .uuid(session)]
+    return Statement(
+      Query(sendAgainSQL, place + [.uuid(message)]).after(
+        // As the worker does: the conversation before its deliveries.
+        Lock(
+          """
+          SELECT FROM channel_conversations
+          WHERE workspace_id = $1::uuid AND session_id = $2::uuid FOR UPDATE
+          """, place))
+    ) { rows in
+      guard !rows.isEmpty, let seq = rows.int(0, 0) else { return .unknown }
+      return rows.text(0, 1) == "sent" ? .sent : .due(seq: seq)
+    }
+  }
+
+  private static let sendAgainSQL: SQL = """
+    WITH target AS (
+      SELECT d.seq, d.status FROM channel_deliveries d
+      JOIN chat_sessions s ON s.workspace_id = d.workspace_id AND s.id = d.session_id
+        AND s.deleted_at IS NULL
+      WHERE d.workspace_id = $1::uuid AND d.session_id = $2::uuid AND d.message_id = $3::uuid
+    ), again AS (
+      UPDATE channel_deliveries d SET again_at = now() FROM target t
+      WHERE d.workspace_id = $1::uuid AND d.session_id = $2::uuid AND d.seq = t.seq
+        AND t.status = 'failed' AND d.again_at IS NULL
+      RETURNING d.seq
+    ), due AS (
+      -- While another message is tried, this one follows it.
+      UPDATE channel_conversations c SET due_at = coalesce(c.due_at, now())
+      WHERE c.workspace_id = $1::uuid AND c.session_id = $2::uuid AND EXISTS (SELECT FROM again)
+    )
+    SELECT seq, status FROM target
+    """
 }

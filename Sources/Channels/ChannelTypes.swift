@@ -129,3 +129,16 @@ public struct ChannelProfile: Sendable, Equatable {
     self.pictureURL = pictureURL
   }
 }
+
+/// Messages that the account may send in a month.
+public struct ChannelQuota: Sendable, Equatable {
+  /// Nil: as many as it likes.
+  public var limit: Int64?
+  /// Used in this month.
+  public var used: Int64
+
+  public init(limit: Int64?, used: Int64) {
+    self.limit = limit
+    self.used = used
+  }
+}

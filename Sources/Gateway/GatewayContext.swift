@@ -78,9 +78,8 @@ final class GatewayContext: Sendable {
     var apiOptions = APIOptions()
     apiOptions.onResume = { services.resumed() }
     GatewayContext.use(settings, in: &apiOptions)
-    let logger = options.logger
-    let secrets = SecretBox(
-      configured: settings.credentialsKeys, signingKey: options.signingSecret)
+    let (logger, keys) = (options.logger, settings.credentialsKeys)
+    let secrets = SecretBox(configured: keys, signingKey: options.signingSecret)
     apiOptions.secrets = secrets
     apiOptions.platforms = GatewayContext.platforms(settings)
     apiOptions.webhookGuard = AddressGuard(
@@ -91,7 +90,7 @@ final class GatewayContext: Sendable {
     attachments = AttachmentFiles(settings) { logger.warning("\($0)") }
     (mail, replies) = try (MailWorker(mailOptions), Self.replies(options, mailOptions, attachments))
     apiOptions.mailFrom = mailOptions.server == nil ? nil : mailOptions.from
-    let channelOptions = GatewayContext.channels(
+    let channelOptions = Self.channels(
       options, secrets, services, apiOptions.webhookGuard, attachments)
     (channels, contents) = try (ChannelWorker(channelOptions), ContentWorker(channelOptions))
     peers = Peers(options, keys: secrets.keyIDs)

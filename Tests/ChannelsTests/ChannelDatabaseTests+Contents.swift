@@ -1,9 +1,11 @@
+import Chat
 import Conversations
 import Directory
 import DomainFixtures
 import Kernel
 import Postgres
 import Primitives
+import Synchronization
 import Testing
 
 @testable import Channels

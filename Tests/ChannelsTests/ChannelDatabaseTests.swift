@@ -83,13 +83,14 @@ import Testing
 
   func take() async throws -> [ChannelOutbox.Sending] {
     _ = try await place.database.run(ChannelOutbox.note)
-    let rows = try await place.database.run(ChannelOutbox.lock(room: 10))
+    let rows = try await place.database.run(ChannelOutbox.lock(room: 1_000))
     let locked = (0..<rows.count).compactMap { row in
       rows.uuid(row, 0).flatMap { workspace in rows.uuid(row, 1).map { (workspace, $0) } }
     }
     return ChannelOutbox.sendings(
       try await place.database.run(
-        ChannelOutbox.take(locked, lease: lease, leaseMilliseconds: 60_000)))
+        ChannelOutbox.take(locked, lease: lease, leaseMilliseconds: 60_000))
+    ).filter { $0.workspace == place.id }
   }
 
   @Test func eventsAreStoredOnce() async throws {

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 platform_port=$(free_port)
 export CHIRRUP_CHANNELS_LINE_API_URL=http://127.0.0.1:$platform_port
+export CHIRRUP_CHANNELS_LINE_DATA_URL=http://127.0.0.1:$platform_port
 # LINE takes links to files at a public address only.
 export CHIRRUP_PUBLIC_URL=https://chat.example.test
 

@@ -25,7 +25,9 @@ class LineRun(WidgetRun):
         self.desk.login()
         self.credentials()
         self.arrival()
+        self.picture()
         self.answers()
+        self.again()
         self.blocked()
 
     def ask(self, method: str, path: str, body=None):
@@ -50,8 +52,19 @@ class LineRun(WidgetRun):
         title, hint = line.get_by_role("heading").bounding_box(), line.get_by_text("Both credentials").bounding_box()
         self.promise("with both there is the address of the webhook, and a test finds the account",
                      title["y"] + title["height"] <= hint["y"])
+        expect(line.get_by_text("Messages of this month: 0, without a limit")).to_be_visible()
+        self.platform.quota, self.platform.pushed = 200, 12
+        page.reload()
+        expect(line.get_by_text("Messages of this month: 12 of 200")).to_be_visible()
+        self.promise("the page says what is used of the month's messages")
         self.accessible(page, "the credentials of LINE")
         self.shot(page, "line-credentials")
+        self.platform.token, token = "another", self.platform.token
+        page.reload()
+        expect(line.get_by_text("The quota of messages cannot be read: LINE answered 401: Authentication failed.")
+               ).to_be_visible()
+        self.platform.token, self.platform.quota = token, None
+        self.promise("or why it does not know")
 
     def arrival(self) -> None:
         page = self.desk.page
@@ -69,6 +82,19 @@ class LineRun(WidgetRun):
         self.session = row.get_attribute("data-id")
         self.promise("so does the thread, and where a reply goes")
 
+    def picture(self) -> None:
+        page = self.desk.page
+        event = self.platform.message(self.friend, "image", contentProvider={"type": "line"})
+        self.platform.contents.put(event, png(300, 200), "image/png")
+        self.platform.tell(event)
+        image = page.locator(".say.in img")
+        expect(image).to_be_visible()
+        page.wait_for_function("() => document.querySelector('.say.in img')?.naturalWidth > 0")
+        self.promise("a picture of the person is shown in the thread")
+        expect(page.get_by_role("heading", name="From LINE", exact=True)).to_be_visible()
+        self.promise("what the visitor column has from LINE is not called from the site",
+                     page.get_by_text("From your site").count() == 0)
+
     def answers(self) -> None:
         page = self.desk.page
         self.desk.say("Yes, in all sizes.")
@@ -83,16 +109,42 @@ class LineRun(WidgetRun):
         expect(page.locator(".channel-line")).to_have_text("Sent to LINE")
         self.promise("an answer and a picture are sent", [it["type"] for _, it in self.friend.came] == ["text", "image"])
         self.friend.refusals = [(400, "Failed to send messages")]
-        self.ask("POST", f"{CONVERSATIONS}/{self.session}/messages", {"body": "Anything else?"})
+        self.refused = self.ask(
+            "POST", f"{CONVERSATIONS}/{self.session}/messages", {"body": "Anything else?"})["id"]
         refused = page.locator(".say.out").filter(has_text="Anything else?")
-        expect(refused.locator(".state")).to_have_text("Not sent to LINE: LINE answered 400: Failed to send messages")
+        expect(refused.locator(".state")).to_have_text(
+            "Not sent to LINE: LINE answered 400: Failed to send messagesSend again")
         expect(refused.locator(".bubble")).to_have_class("bubble failed")
         self.promise("a message that LINE refuses has the reason below it, and no tick of a sent one")
         page.reload()
-        expect(refused.locator(".state")).to_have_text("Not sent to LINE: LINE answered 400: Failed to send messages")
+        expect(refused.locator(".state")).to_have_text(
+            "Not sent to LINE: LINE answered 400: Failed to send messagesSend again")
         self.promise("also after a reload")
         self.accessible(page, "a conversation on LINE")
         self.shot(page, "line-thread")
+
+    def again(self) -> None:
+        page = self.desk.page
+        refused = page.locator(".say.out").filter(has_text="Anything else?")
+        self.platform.quota, self.platform.pushed = 10, 10
+        refused.get_by_role("button", name="Send again").click()
+        expect(refused.locator(".state")).to_contain_text(
+            "Not sent to LINE: LINE answered 429: You have reached your monthly limit.")
+        self.promise("a message that is sent again may fail again, with the new reason: the quota is used")
+        self.shot(page, "line-again")
+        page.emulate_media(color_scheme="dark")
+        self.shot(page, "line-again-dark")
+        page.emulate_media(color_scheme="light")
+        self.platform.quota = None
+        refused.get_by_role("button", name="Send again").focus()
+        page.keyboard.press("Enter")
+        expect(refused.locator(".bubble")).not_to_have_class("bubble failed")
+        expect(page.locator(".channel-line")).to_have_text("Sent to LINE")
+        self.promise("once the platform takes it, the reason is gone, without a reload",
+                     self.friend.texts.count("Anything else?") == 1 and refused.get_by_text("Not sent").count() == 0)
+        status, _ = self.operator.ask(
+            "POST", f"{CONVERSATIONS}/{self.session}/deliveries/{self.refused}/send-again", {})
+        self.promise(f"a message that was sent is not sent again: {status}", status == 409)
 
     def blocked(self) -> None:
         self.platform.tell(self.platform.event(self.friend, "unfollow"))

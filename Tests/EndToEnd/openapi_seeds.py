@@ -189,21 +189,35 @@ for name in "kept", "deleted":
     except urllib.error.HTTPError as error:
         if error.code != 409:
             raise
-# A conversation on LINE, for whose platform nobody answers here.
+# Conversations on LINE, for whose platform nobody answers here. The second person has blocked the account.
 for name, secret in (("channel_secret", "seed"), ("channel_access_token", "seed")):
     ask("PUT", f"{admin}/credentials/line", {"name": name, "secret": secret}, owner)
-event = {"type": "message", "message": {"type": "text", "id": str(time.time_ns()), "text": "Good day"}, "timestamp": 1,
-         "source": {"type": "user", "userId": "U5eed"}, "webhookEventId": str(time.time_ns())}
-text = json.dumps({"events": [event]}).encode()
 line_hook = f"/api/v1/channels/line/{workspace}/webhook"
-signature = base64.b64encode(hmac.new(b"seed", text, hashlib.sha256).digest()).decode()
-with urllib.request.urlopen(urllib.request.Request(
-        url + line_hook, text, {"Content-Type": "application/json", "X-Line-Signature": signature}), timeout=30):
-    pass
-for _ in range(100):
-    on_line = [it["id"] for it in ask("GET", f"{talk}?status=open&limit=100", None, owner)["conversations"]
-               if it["channel"] == "line"]
-    if on_line:
+
+
+def on_line(user, *kinds):
+    """Sends events of a person; the id of the conversation."""
+    events = [{"type": kind, "message": {"type": "text", "id": str(time.time_ns()), "text": f"Good day from {user}"},
+               "timestamp": 1, "source": {"type": "user", "userId": user}, "webhookEventId": str(time.time_ns())}
+              for kind in kinds]
+    text = json.dumps({"events": events}).encode()
+    signature = base64.b64encode(hmac.new(b"seed", text, hashlib.sha256).digest()).decode()
+    with urllib.request.urlopen(urllib.request.Request(
+            url + line_hook, text, {"Content-Type": "application/json", "X-Line-Signature": signature}), timeout=30):
+        pass
+    for _ in range(100):
+        found = [it["id"] for it in ask("GET", f"{talk}?status=open&limit=100", None, owner)["conversations"]
+                 if it["channel"] == "line" and user in it["last_message"]["preview"]]
+        if found:
+            return found[0]
+        time.sleep(0.1)
+    raise SystemExit(f"no conversation of {user}")
+
+
+talk_on_line, blocked = on_line("U5eed", "message"), on_line("Ub10c", "message", "unfollow")
+failed = ask("POST", f"{talk}/{blocked}/messages", {"body": "Are you there?"}, owner)["id"]
+for _ in range(300):
+    if any(it["status"] == "failed" for it in ask("GET", f"{talk}/{blocked}/deliveries", None, owner)["deliveries"]):
         break
     time.sleep(0.1)
 
@@ -302,7 +316,9 @@ examples = {
     f"PUT {admin}/credentials/{{provider}}": of(provider="kept", body=credential),
     f"DELETE {admin}/credentials/{{provider}}": of(provider="deleted"),
     f"POST {admin}/channels/{{channel}}/test": of(channel="line", body={}),
-    f"GET {talk}/{{id}}/deliveries": of(id=on_line[0]),
+    f"GET {admin}/channels/{{channel}}/quota": of(channel="line"),
+    f"POST {talk}/{{id}}/deliveries/{{message}}/send-again": of(id=blocked, message=failed, body={}),
+    f"GET {talk}/{{id}}/deliveries": of(id=talk_on_line),
     f"POST {admin}/api-keys": of(body={"name": "another", "scopes": ["audit:read"]}),
     f"DELETE {admin}/api-keys/{{id}}": of(id=keys[1]["api_key"]["id"]),
     f"GET {admin}/connections/{{id}}": of(id=held),

@@ -81,6 +81,8 @@ public struct LineChannel: Channel {
     }
     switch status {
     case 200..<300: return .sent
+    // It would be refused until the month's end, and the next messages too.
+    case 429 where isQuotaUsed(body): return .failed(reason: reason(status, body))
     // LINE has taken the request with this retry key before.
     case 409 where !usedReplyToken: return .sent
     case 400 where usedReplyToken && isInvalidToken(body):
@@ -99,8 +101,13 @@ public struct LineChannel: Channel {
     JSONValue(body)?["message"]?.string == "Invalid reply token"
   }
 
+  /// Not a rate limit, which has the same status.
+  private func isQuotaUsed(_ body: [UInt8]) -> Bool {
+    JSONValue(body)?["message"]?.string?.hasPrefix("You have reached your monthly limit") == true
+  }
+
   /// LINE's own words: `message`, and of its details the first.
-  func reason(_ status: Int, _ body: [UInt8]) -> String {
+  public func reason(_ status: Int, _ body: [UInt8]) -> String {
     let answer = JSONValue(body)
     let detail = answer?["details"]?.array?.first
     let words = [
@@ -145,6 +152,26 @@ public struct LineChannel: Channel {
 
   public func accountName(in body: [UInt8]) -> String? {
     JSONValue(body)?["displayName"]?.string
+  }
+
+  public func quotaRequests(
+    at base: String, secret: [UInt8], milliseconds: Int
+  ) -> [HTTPRequest] {
+    ["quota", "quota/consumption"].map {
+      get(base + "/v2/bot/message/" + $0, secret, milliseconds)
+    }
+  }
+
+  public func quota(in bodies: [[UInt8]]) -> ChannelQuota? {
+    guard bodies.count == 2, let quota = JSONValue(bodies[0]),
+      let used = JSONValue(bodies[1])?["totalUsage"]?.int
+    else { return nil }
+    switch quota["type"]?.string {
+    case "none": return ChannelQuota(limit: nil, used: Int64(used))
+    case "limited":
+      return quota["value"]?.int.map { ChannelQuota(limit: Int64($0), used: Int64(used)) }
+    default: return nil
+    }
   }
 
   private func get(_ url: String, _ secret: [UInt8], _ milliseconds: Int) -> HTTPRequest {

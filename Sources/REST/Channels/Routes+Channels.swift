@@ -12,6 +12,15 @@ extension API {
       .member(.admin, .settingsWrite, ChannelRoutes.test),
       "Ask a channel's platform for the account's name", body: .nothing, response: .channelTrial),
     Route(
+      "GET", "\(admin)/channels/{channel:text}/quota",
+      .member(.agent, .settingsRead, ChannelRoutes.quota),
+      "Ask a channel's platform for the quota of messages", response: .channelQuota),
+    Route(
+      "POST", "\(conversations)/{id}/deliveries/{message}/send-again",
+      .member(.agent, .conversationsWrite, ChannelRoutes.sendAgain),
+      "Send a message again that has not reached a channel's platform", body: .nothing,
+      status: 202, response: .channelDelivery),
+    Route(
       "GET", "\(conversations)/{id}/deliveries",
       .member(.agent, .conversationsRead, ChannelRoutes.deliveries),
       "Get what became of the messages that were to be sent on a channel",

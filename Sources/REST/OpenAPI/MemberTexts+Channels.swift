@@ -21,13 +21,17 @@ extension MemberTexts {
     ChannelTrial.works | Whether the platform has answered. | true
     account | The name of the account; null: no answer. | Tidewater Shop
     ChannelTrial.detail | What happened. | The account answers.
+    ChannelQuota.quota | What may be sent in this month; null: not known. |
+    ChannelQuota.used | Messages that were sent in this month. | 12
+    ChannelQuota.limit | Messages that may be sent in a month; null: any number. | 200
+    ChannelQuota.detail | Why it is not known; empty: it is, or there is none. | LINE answered 401
     ChannelDeliveries.channel | The channel of the conversation. | line
     is_blocked | Whether the person has blocked the account. | false
     ChannelDeliveries.problem | Why the last attempt failed; null: none waits. | LINE answered 500
     ChannelDeliveries.deliveries | The messages that were to be sent. |
-    ChannelDeliveries.message | The id of the message. |
-    ChannelDeliveries.status | What became of it. | sent
-    ChannelDeliveries.reason | Why it has failed. | The person has blocked the account.
-    ChannelDeliveries.at | When that was known; null: it waits. |
+    ChannelDelivery.message | The id of the message. |
+    ChannelDelivery.status | What became of it. | sent
+    ChannelDelivery.reason | Why it has failed. | The person has blocked the account.
+    ChannelDelivery.at | When that was known; null: it waits. |
     """#
 }

@@ -14,6 +14,16 @@ extension OperationTexts {
     Requests the account's name with the stored credential. A fault of the platform is the \
     result, with status 200.
     """,
+    "get_admin_channels_channel_quota": """
+    Requests what is used of the messages that the account may send in this month, with the \
+    stored credential. A fault of the platform is the result, with status 200 and its words in \
+    `detail`.
+    """,
+    "post_admin_live_chat_conversations_id_deliveries_message_send_again": """
+    For messages with the status `failed`. The message is `pending` then, comes before those that \
+    still wait, and keeps its retry key, so the platform takes it once. A second call changes \
+    nothing until it has failed again; 409 `is_delivered`: the platform has it.
+    """,
     "get_admin_live_chat_conversations_id_deliveries": """
     Whether messages of operators and bots have reached a channel's platform. A platform does not \
     tell whether the person has read them.

@@ -16,14 +16,21 @@ extension Schema {
     "works": bool, "account": text.orNull, "detail": text,
   ]).named("ChannelTrial")
 
+  static let channelQuota = object([
+    "quota": object([
+      "used": count, "limit": count.orNull.described("Null: as many as the account likes."),
+    ]).orNull.described("Null: the platform has none, or did not tell it."),
+    "detail": text,
+  ]).named("ChannelQuota")
+
+  static let channelDelivery = object([
+    "message": id, "seq": seq, "status": word(["sent", "failed", "pending"]),
+    "reason": text.orNull, "at": time.orNull,
+  ]).named("ChannelDelivery")
+
   static let channelDeliveries = object([
     "channel": text, "is_blocked": bool,
     "problem": text.orNull.described("Why the last attempt failed, if a message waits."),
-    "deliveries": array(
-      of: object([
-        "message": id, "seq": seq, "status": word(["sent", "failed", "pending"]),
-        "reason": text.orNull, "at": time.orNull,
-      ])
-    ).described("The newest 500, the oldest first."),
+    "deliveries": array(of: channelDelivery).described("The newest 500, the oldest first."),
   ]).named("ChannelDeliveries")
 }

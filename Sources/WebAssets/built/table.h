@@ -226,94 +226,94 @@ static const unsigned char brotli_24[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-work-ar-38585168b4.js"
+#embed "console-work-ar-de2d192fae.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-work-ar-38585168b4.js.gz"
+#embed "console-work-ar-de2d192fae.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-work-ar-38585168b4.js.br"
+#embed "console-work-ar-de2d192fae.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-work-de-4cb6836e72.js"
+#embed "console-work-de-7a1f411119.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-work-de-4cb6836e72.js.gz"
+#embed "console-work-de-7a1f411119.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-work-de-4cb6836e72.js.br"
+#embed "console-work-de-7a1f411119.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "console-work-es-af57854898.js"
+#embed "console-work-es-8ff12626fe.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "console-work-es-af57854898.js.gz"
+#embed "console-work-es-8ff12626fe.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "console-work-es-af57854898.js.br"
+#embed "console-work-es-8ff12626fe.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-work-ja-632e1af3e0.js"
+#embed "console-work-ja-a27e17c883.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-work-ja-632e1af3e0.js.gz"
+#embed "console-work-ja-a27e17c883.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-work-ja-632e1af3e0.js.br"
+#embed "console-work-ja-a27e17c883.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "console-work-th-537cf5a4e4.js"
+#embed "console-work-th-a0fa70681b.js"
 };
 static const unsigned char gzip_29[] = {
-#embed "console-work-th-537cf5a4e4.js.gz"
+#embed "console-work-th-a0fa70681b.js.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "console-work-th-537cf5a4e4.js.br"
+#embed "console-work-th-a0fa70681b.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-ar-fcbe95486f.js"
+#embed "console-settings-ar-8fd59ec04a.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-ar-fcbe95486f.js.gz"
+#embed "console-settings-ar-8fd59ec04a.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-ar-fcbe95486f.js.br"
+#embed "console-settings-ar-8fd59ec04a.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-de-d994cf104b.js"
+#embed "console-settings-de-f32ed16ff9.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-de-d994cf104b.js.gz"
+#embed "console-settings-de-f32ed16ff9.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-de-d994cf104b.js.br"
+#embed "console-settings-de-f32ed16ff9.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-es-dd34cfdf97.js"
+#embed "console-settings-es-b03174f221.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-es-dd34cfdf97.js.gz"
+#embed "console-settings-es-b03174f221.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-es-dd34cfdf97.js.br"
+#embed "console-settings-es-b03174f221.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-ja-eb1c4ef9cb.js"
+#embed "console-settings-ja-868275d9b0.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-ja-eb1c4ef9cb.js.gz"
+#embed "console-settings-ja-868275d9b0.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-ja-eb1c4ef9cb.js.br"
+#embed "console-settings-ja-868275d9b0.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-settings-th-508ae37f76.js"
+#embed "console-settings-th-69acb7614e.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-settings-th-508ae37f76.js.gz"
+#embed "console-settings-th-69acb7614e.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-settings-th-508ae37f76.js.br"
+#embed "console-settings-th-69acb7614e.js.br"
 };
 static const unsigned char plain_35[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-ae14c60df6.js"
+#embed "console-files-3f17ec54ef.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-ae14c60df6.js.gz"
+#embed "console-files-3f17ec54ef.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-ae14c60df6.js.br"
+#embed "console-files-3f17ec54ef.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-b3487e4933.js"
+#embed "console-replies-0e77b0f6b5.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-b3487e4933.js.gz"
+#embed "console-replies-0e77b0f6b5.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-b3487e4933.js.br"
+#embed "console-replies-0e77b0f6b5.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-5b8f790d11.js"
+#embed "console-pages-ecdbc0b8df.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-5b8f790d11.js.gz"
+#embed "console-pages-ecdbc0b8df.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-5b8f790d11.js.br"
+#embed "console-pages-ecdbc0b8df.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-ec2ac8bacb.js"
+#embed "console-237b82cdcc.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-ec2ac8bacb.js.gz"
+#embed "console-237b82cdcc.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-ec2ac8bacb.js.br"
+#embed "console-237b82cdcc.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-a99a9a7ebb.js"
+#embed "setup-cef39b6715.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-a99a9a7ebb.js.gz"
+#embed "setup-cef39b6715.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-a99a9a7ebb.js.br"
+#embed "setup-cef39b6715.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -555,43 +555,43 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-work-ar-38585168b4.js",
+    {"/assets/console-work-ar-de2d192fae.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-work-de-4cb6836e72.js",
+    {"/assets/console-work-de-7a1f411119.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/console-work-es-af57854898.js",
+    {"/assets/console-work-es-8ff12626fe.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-work-ja-632e1af3e0.js",
+    {"/assets/console-work-ja-a27e17c883.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/console-work-th-537cf5a4e4.js",
+    {"/assets/console-work-th-a0fa70681b.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-ar-fcbe95486f.js",
+    {"/assets/console-settings-ar-8fd59ec04a.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-de-d994cf104b.js",
+    {"/assets/console-settings-de-f32ed16ff9.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-es-dd34cfdf97.js",
+    {"/assets/console-settings-es-b03174f221.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-ja-eb1c4ef9cb.js",
+    {"/assets/console-settings-ja-868275d9b0.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-settings-th-508ae37f76.js",
+    {"/assets/console-settings-th-69acb7614e.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-ae14c60df6.js",
+    {"/assets/console-files-3f17ec54ef.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-b3487e4933.js",
+    {"/assets/console-replies-0e77b0f6b5.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-5b8f790d11.js",
+    {"/assets/console-pages-ecdbc0b8df.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-ec2ac8bacb.js",
+    {"/assets/console-237b82cdcc.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-a99a9a7ebb.js",
+    {"/assets/setup-cef39b6715.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},

@@ -458,6 +458,12 @@ interface ChannelTrial {
   detail: string;
 }
 
+interface ChannelQuotaAnswer {
+  /** Null: the platform could not be asked, or has no quota. */
+  quota: { used: number; limit: number | null } | null;
+  detail: string;
+}
+
 interface AssistTrial {
   works: boolean;
   detail: string;
@@ -887,6 +893,7 @@ interface Rest {
   get(path: 'identity-provider'): Promise<IdentityProviderAnswer>;
   get(path: 'assist'): Promise<AssistAnswer>;
   get(path: 'channels'): Promise<{ channels: Channel[] }>;
+  get(path: `channels/${string}/quota`): Promise<ChannelQuotaAnswer>;
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;
   get(path: 'live-chat/analytics/operators', query: Query): Promise<GroupsAnswer<'operators'>>;
   get(path: 'live-chat/analytics/teams', query: Query): Promise<GroupsAnswer<'teams'>>;

@@ -37,7 +37,8 @@ export function rowModel(row, { mine, wrote, on, first, typing, doing, selected 
     at: row.closed_at ?? row.updated_at,
     when: ago(row.closed_at ?? row.updated_at),
     other: !mine && row.assignee,
-    state: wrote ? (read ? 'read' : 'sent') : '',
+    // The list does not know whether a channel has taken it: the thread says so.
+    state: wrote && !channelOf(row) ? (read ? 'read' : 'sent') : '',
     tags: row.tags?.slice(0, 2) ?? [],
     on,
     tab: on || first,

@@ -1,13 +1,37 @@
-// The channels below the credentials that they need: the address of the webhook, and a test.
+// The channels below the credentials that they need: the address of the webhook, a test, and what
+// is used of the month's messages.
 
 import { el } from '../../shared/dom.js';
 import { nameOfChannel } from '../shell/channels.js';
-import { pieces, t } from '../shell/language.js';
+import { locale, pieces, t } from '../shell/language.js';
 import { part, sentence } from '../shell/rest.js';
 import { copyable } from './fields.js';
 import { isAdmin } from './pane.js';
 
 /** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+
+const number = new Intl.NumberFormat(locale);
+
+/**
+ * What is used of the platform's quota; nothing if it has none.
+ * @param {SettingsContext} context
+ * @param {Channel} channel
+ */
+function quotaLine(context, { name }) {
+  const line = el('p.hint', { role: 'status', hidden: true });
+  const show = (/** @type {string} */ words) => {
+    line.textContent = words;
+    line.hidden = !words;
+  };
+  context.rest.get(`channels/${part(name)}/quota`).then(({ quota, detail }) => {
+    if (!quota) return show(detail && t('The quota of messages cannot be read: {}', detail));
+    const used = number.format(quota.used);
+    show(quota.limit === null ? t('Messages of this month: {}, without a limit', used)
+      : t('Messages of this month: {1} of {2}', used, number.format(quota.limit)));
+    line.classList.toggle('trouble-line', quota.limit !== null && quota.used >= quota.limit);
+  }, (error) => show(t('The quota of messages cannot be read: {}', sentence(error))));
+  return line;
+}
 
 /**
  * @param {SettingsContext} context
@@ -46,6 +70,7 @@ function box(context, channel) {
     el('p', {}, t('Address of the webhook, to enter there:')),
     el('code.webhook-url', {}, url),
     copyable(url, t('Copy address')),
+    channel.sends && quotaLine(context, channel),
     test,
     status,
   );

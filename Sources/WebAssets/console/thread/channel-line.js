@@ -1,8 +1,8 @@
 // What became of messages on a channel, such as LINE: a line above the composer, and the reason at
-// each message that did not reach the person.
+// each message that did not reach the person, which can be sent again.
 
 import { el } from '../../shared/dom.js';
-import { api } from '../shell/api.js';
+import { api, reasonOf } from '../shell/api.js';
 import { isServed, nameOfChannel } from '../shell/channels.js';
 import { t } from '../shell/language.js';
 
@@ -33,6 +33,11 @@ export class ChannelLine {
    * @type {Map<string, string>}
    */
   #reasons = new Map();
+  /**
+   * Messages that are just being made due again, and why that was not possible.
+   * @type {Map<string, string>}
+   */
+  #again = new Map();
 
   /** @param {() => void} changed is called when the messages are to be drawn again */
   constructor(changed) { this.#changed = changed; }
@@ -47,6 +52,7 @@ export class ChannelLine {
     if (wanted === this.#id) return;
     this.#id = wanted;
     this.#reasons = new Map();
+    this.#again = new Map();
     this.root.hidden = true;
     clearTimeout(this.#timer);
     // What came by e-mail to another system is answered by e-mail: MailLine says where to.
@@ -59,13 +65,14 @@ export class ChannelLine {
 
   /**
    * Messages that did not reach the person are drawn as such, although they are in the log.
-   * @param {Entry[]} entries
+   * @param {(Entry & {failed?: string})[]} entries
    */
   mark(entries) {
-    if (!this.#reasons.size) return;
     for (const entry of entries) {
-      const failed = this.#reasons.get(entry.id);
-      if (failed) Object.assign(entry, { failed });
+      const reason = this.#reasons.get(entry.id);
+      // Whatever the line shows is a part of it: another value draws the line again.
+      if (reason) entry.failed = `${reason}\n${this.#again.get(entry.id) ?? '-'}`;
+      else if (entry.failed) delete entry.failed;
     }
   }
 
@@ -75,7 +82,33 @@ export class ChannelLine {
    */
   failed(id) {
     const reason = this.#reasons.get(id);
-    return reason === undefined ? null : [el('span', {}, reason)];
+    if (reason === undefined) return null;
+    const fault = this.#again.get(id);
+    return [
+      el('span', {}, reason),
+      ...fault ? [el('span', { role: 'alert' }, fault)] : [],
+      el('button.link', {
+        type: 'button', disabled: fault === '', click: () => this.#sendAgain(id),
+      }, t('Send again')),
+    ];
+  }
+
+  /** @param {string} message */
+  async #sendAgain(message) {
+    const id = this.#id;
+    this.#again.set(message, '');
+    this.#changed();
+    try {
+      await api.sendAgain(id, message);
+      this.#again.delete(message);
+      if (id !== this.#id) return;
+      this.#reasons.delete(message);
+      clearTimeout(this.#timer);
+      void this.#look(id);
+    } catch (error) {
+      this.#again.set(message, reasonOf(error, t('The server is not responding.')));
+    }
+    this.#changed();
   }
 
   /** @param {string} id */
@@ -98,12 +131,15 @@ export class ChannelLine {
     if (this.root.textContent !== text) this.root.textContent = text;
     this.root.classList.toggle('trouble', state.is_blocked);
     this.root.hidden = false;
-    const count = this.#reasons.size;
+    let isNew = false;
     for (const { message, status, reason } of state.deliveries) {
-      if (status !== 'failed') continue;
-      this.#reasons.set(message,
-        t('Not sent to {1}: {2}', nameOfChannel(state.channel), reason ?? ''));
+      const before = this.#reasons.get(message);
+      const after = status === 'failed'
+        ? t('Not sent to {1}: {2}', nameOfChannel(state.channel), reason ?? '') : undefined;
+      isNew ||= before !== after;
+      if (after === undefined) this.#reasons.delete(message);
+      else this.#reasons.set(message, after);
     }
-    if (this.#reasons.size !== count) this.#changed();
+    if (isNew) this.#changed();
   }
 }

@@ -4,7 +4,7 @@
 import { el, icon } from '../../shared/dom.js';
 import { face, time } from '../../shared/thread.js';
 import { api, reasonOf, statusOf } from '../shell/api.js';
-import { nameOfChannel } from '../shell/channels.js';
+import { channelOf, nameOfChannel } from '../shell/channels.js';
 import { focusOn } from '../shell/element.js';
 import { locale, t } from '../shell/language.js';
 import { rarePages } from '../shell/pages.js';
@@ -121,7 +121,7 @@ export class VisitorPanel {
         this.#person(row, visitor),
         this.#context(row),
         this.#trail(),
-        this.#attributes(visitor),
+        this.#attributes(row, visitor),
         this.#tags(row),
         this.#conversation(row, head),
         this.#past(visitor),
@@ -196,13 +196,16 @@ export class VisitorPanel {
     }, () => {});
   }
 
-  /** @param {Visitor} visitor */
-  #attributes(visitor) {
+  /**
+   * @param {ConversationRow} row
+   * @param {Visitor} visitor
+   */
+  #attributes(row, visitor) {
     const given = Object.entries(visitor.attributes ?? {}).slice(0, ATTRIBUTES_MAX);
     return given.length > 0 && el(
       'section',
       {},
-      el('h3', {}, t('From your site')),
+      el('h3', {}, channelOf(row) ? t('From {}', channelOf(row)) : t('From your site')),
       list(given.map(([name, value]) => [name, String(value)])),
     );
   }
