@@ -325,13 +325,13 @@ static const unsigned char brotli_35[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_36[] = {
-#embed "console-26bdc588e1.css"
+#embed "console-3b7fa67d93.css"
 };
 static const unsigned char gzip_36[] = {
-#embed "console-26bdc588e1.css.gz"
+#embed "console-3b7fa67d93.css.gz"
 };
 static const unsigned char brotli_36[] = {
-#embed "console-26bdc588e1.css.br"
+#embed "console-3b7fa67d93.css.br"
 };
 static const unsigned char plain_37[] = {
 #embed "icon-192-799c892582.png"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-3f17ec54ef.js"
+#embed "console-files-1e3826e700.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-3f17ec54ef.js.gz"
+#embed "console-files-1e3826e700.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-3f17ec54ef.js.br"
+#embed "console-files-1e3826e700.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-0e77b0f6b5.js"
+#embed "console-replies-385a81f69c.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-0e77b0f6b5.js.gz"
+#embed "console-replies-385a81f69c.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-0e77b0f6b5.js.br"
+#embed "console-replies-385a81f69c.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-ecdbc0b8df.js"
+#embed "console-pages-bbc590ce35.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-ecdbc0b8df.js.gz"
+#embed "console-pages-bbc590ce35.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-ecdbc0b8df.js.br"
+#embed "console-pages-bbc590ce35.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-237b82cdcc.js"
+#embed "console-f0ed113951.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-237b82cdcc.js.gz"
+#embed "console-f0ed113951.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-237b82cdcc.js.br"
+#embed "console-f0ed113951.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -599,7 +599,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
-    {"/assets/console-26bdc588e1.css",
+    {"/assets/console-3b7fa67d93.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_36), FORM(gzip_36), FORM(brotli_36)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-3f17ec54ef.js",
+    {"/assets/console-files-1e3826e700.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-0e77b0f6b5.js",
+    {"/assets/console-replies-385a81f69c.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-ecdbc0b8df.js",
+    {"/assets/console-pages-bbc590ce35.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-237b82cdcc.js",
+    {"/assets/console-f0ed113951.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
