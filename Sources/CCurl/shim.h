@@ -237,6 +237,12 @@ static inline void chirrup_curl_limit(CURLM *multi, long connections, long kept)
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, kept);
 }
 
+/// Bytes of the request, in plain text, that were given to the connection.
+static inline long chirrup_curl_sent(CURL *easy) {
+  long count = 0;
+  return curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &count) == CURLE_OK ? count : 1;
+}
+
 /// 0 while no answer has begun.
 static inline long chirrup_curl_status(CURL *easy) {
   long status = 0;

@@ -133,11 +133,17 @@ public struct HTTPClient: ~Copyable {
   }
 
   public mutating func takeEnded() -> (ticket: UInt64, outcome: HTTPOutcome)? {
+    takeSent().map { ($0.ticket, $0.outcome) }
+  }
+
+  /// The same, and whether any byte of the request was sent: otherwise the server has nothing of
+  /// it, whatever the outcome is.
+  public mutating func takeSent() -> (ticket: UInt64, outcome: HTTPOutcome, wasSent: Bool)? {
     guard let (key, result) = multi.takeEnded(),
       let transfer = transfers.removeValue(forKey: key)
     else { return nil }
     unsafe multi.remove(transfer.raw)
-    return (transfer.ticket, transfer.outcome(result))
+    return (transfer.ticket, transfer.outcome(result), transfer.wasSent)
   }
 }
 

@@ -89,6 +89,11 @@ import Kernel
     return unsafe .failed(reason: String(cString: curl_easy_strerror(result)))
   }
 
+  var wasSent: Bool {
+    // SAFETY: the handle is alive.
+    unsafe chirrup_curl_sent(raw) > 0
+  }
+
   // MARK: Callbacks
 
   fileprivate func opens(_ address: UnsafePointer<curl_sockaddr>) -> Bool {

@@ -44,6 +44,28 @@ import Testing
     }
   }
 
+  /// Whoever repeats a request must know whether the server may have the first.
+  @Test func itIsKnownWhetherARequestWasSent() throws {
+    func wasSent(_ port: UInt16) -> Bool? {
+      var client = HTTPClient(connectionsMax: 1) { _ in true }
+      let post = HTTPRequest(
+        url: "http://127.0.0.1:\(port)/", headers: [], body: Array("{}".utf8), milliseconds: 500)
+      guard client.begin(post, ticket: 7) else { return nil }
+      let limit = SystemClock.now().advanced(byMilliseconds: 10_000)
+      while SystemClock.now() < limit {
+        client.advance(milliseconds: 50)
+        if let (_, outcome, wasSent) = client.takeSent() {
+          guard case .failed = outcome else { return nil }
+          return wasSent
+        }
+      }
+      return nil
+    }
+    let silent = try Sockets.listen(on: .loopback, port: 0)
+    #expect(wasSent(try silent.localPort()) == true)
+    #expect(wasSent(9) == false)
+  }
+
   @Test(
     "other protocols are refused",
     arguments: ["file:///etc/hostname", "ftp://127.0.0.1/x", "gopher://127.0.0.1/x", "dict://x/"])
