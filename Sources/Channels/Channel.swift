@@ -16,6 +16,9 @@ public protocol Channel: Sendable {
   var signingCredential: String { get }
   /// The name of the credential that sends.
   var sendingCredential: String { get }
+  /// What precedes a person's address in the visitor's `external_id`, so that it is no other's id
+  /// on the workspace's site or on another channel.
+  var visitorPrefix: String { get }
 
   // MARK: Inbound
 
@@ -31,6 +34,9 @@ public protocol Channel: Sendable {
   /// Returns the meaning of an event.
   func meaning(of event: [UInt8]) -> InboundEvent
 
+  /// The JSON that answers a webhook's body once its events are stored.
+  func answer(to body: [UInt8]) -> [UInt8]
+
   /// Returns one attempt to fetch the content of a message; nil: it cannot be fetched.
   ///
   /// - Parameter milliseconds: the time limit of a short request.
@@ -41,19 +47,26 @@ public protocol Channel: Sendable {
 
   // MARK: Outbound
 
-  /// The request that sends a message.
+  /// The number of requests that send a message, each after the one before was taken.
+  func requestCount(for message: OutboundMessage) -> Int
+
+  /// A request that sends a message or, if it needs several, this part of it.
   ///
   /// - Parameter replyToken: answers the person's last event; nil: there is none.
   func request(
-    for message: OutboundMessage, replyToken: String?, at base: String, secret: [UInt8],
-    milliseconds: Int
+    for message: OutboundMessage, part: Int, replyToken: String?, at base: String,
+    secret: [UInt8], milliseconds: Int
   ) -> HTTPRequest
 
   /// Returns the meaning of the platform's answer.
   ///
-  /// - Parameter mayBeUsed: an earlier attempt with this reply token has an unknown outcome, and
-  ///   the token was still valid at this answer. So if it is refused, the earlier one was taken.
-  func verdict(on outcome: HTTPOutcome, usedReplyToken: Bool, mayBeUsed: Bool) -> SendVerdict
+  /// - Parameters:
+  ///   - wasSent: false: the platform has nothing of the request.
+  ///   - mayBeUsed: an earlier attempt with this reply token has an unknown outcome, and the token
+  ///     was still valid at this answer. So if it is refused, the earlier one was taken.
+  func verdict(
+    on outcome: HTTPOutcome, wasSent: Bool, usedReplyToken: Bool, mayBeUsed: Bool
+  ) -> SendVerdict
 
   /// The request for a person's name and picture; nil: the platform has none.
   func profileRequest(

@@ -26,10 +26,12 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
   /// The pauses between attempts: the first one, and the longest. Each is twice the last.
   static let firstPauseMilliseconds: Int64 = 1_000
   static let longestPauseMilliseconds: Int64 = 60_000
+  /// The longest pause that a platform may want.
+  static let wantedSecondsMax: Int64 = 86_400
 
   /// The purpose of a request.
   private enum Purpose {
-    case message(ChannelOutbox.Sending, usesReplyToken: Bool, begun: Instant)
+    case message(ChannelOutbox.Sending, usesReplyToken: Bool, begun: Instant, requests: Int)
     case profile(ChannelProfiles.Wanted)
   }
 
@@ -43,7 +45,7 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
   private var nextCount = Instant.zero
   private var inFlight: [UInt64: Purpose] = [:]
   /// Outcomes that are not recorded yet, because PostgreSQL may be unavailable.
-  private var ended: [(purpose: Purpose, outcome: HTTPOutcome)] = []
+  private var ended: [(purpose: Purpose, outcome: HTTPOutcome, wasSent: Bool)] = []
   private var lastTicket: UInt64 = 0
   private var menus: ChannelMenuLoop
   public private(set) var metrics = ChannelMetrics()
@@ -72,6 +74,8 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
   public mutating func runOnce(wakeDescriptor: Int32, goesOn: () -> Bool) {
     let now = SystemClock.now()
     database.open(now)
+    // Before messages are taken again whose lease has ended meanwhile.
+    recordEnded()
     if now >= nextSweep { sweep(now) }
     if now >= nextCount { count(now) }
     if now >= nextPoll { poll(now) }
@@ -92,12 +96,16 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
       }
     menus.advance(&database)
     client.advance(milliseconds: Int32(max(1, min(most, wait))), wakeup: wakeDescriptor)
-    while let (ticket, outcome) = client.takeEnded() {
+    while let (ticket, outcome, wasSent) = client.takeSent() {
       guard let purpose = inFlight.removeValue(forKey: ticket) else { continue }
-      ended.append((purpose, outcome))
+      ended.append((purpose, outcome, wasSent))
     }
-    while database.isOpen, let (purpose, outcome) = ended.first {
-      guard record(purpose, outcome) else { break }
+    recordEnded()
+  }
+
+  private mutating func recordEnded() {
+    while database.isOpen, let (purpose, outcome, wasSent) = ended.first {
+      guard record(purpose, outcome, wasSent) else { break }
       ended.removeFirst()
       nextPoll = .zero
     }
@@ -124,8 +132,8 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
   }
 
   private mutating func takeMessages() {
-    let room = ChannelLoop.requestsMax - inFlight.count - ended.count
-    guard room > 0 else { return }
+    let room = ChannelLoop.requestsMax - inFlight.count
+    guard room > 0, ended.isEmpty else { return }
     let (lease, milliseconds) = (
       lease, Int64(options.timeoutMilliseconds) + ChannelLoop.leaseReserveMilliseconds
     )
@@ -191,25 +199,34 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
     guard let channel = Channels.named(sending.channel),
       let base = options.platforms[sending.channel]
     else { return refuse(sending, "This gateway does not know the channel.") }
+    guard !sending.isUnknown || channel.capabilities.recognisesRepeats else {
+      return refuse(
+        sending, "The gateway ended before it had the platform's answer.", isUnknown: true)
+    }
     guard !sending.isLeft else {
       return refuse(sending, "The person has blocked the account.")
     }
-    // Without PostgreSQL the lease ends, and the message is taken again.
-    guard let secrets else { return }
+    guard let secrets else { return setBack(sending) }
     switch secrets[sending.workspace]?[sending.channel] {
     case .secret(let secret):
       let isTokenGood = sending.replyTokenSeconds <= channel.capabilities.replyAgainSeconds
       let token = isTokenGood ? sending.replyToken : nil
       guard let message = withFiles(sending) else { return }
+      // Files may have been deleted since the last part.
+      let requests = channel.requestCount(for: message)
+      guard sending.part < requests else {
+        return refuse(sending, nil)
+      }
       start(
         channel.request(
-          for: message, replyToken: token, at: base, secret: secret,
+          for: message, part: sending.part, replyToken: token, at: base, secret: secret,
           milliseconds: options.timeoutMilliseconds),
-        .message(sending, usesReplyToken: token != nil, begun: SystemClock.now()))
+        .message(
+          sending, usesReplyToken: token != nil, begun: SystemClock.now(), requests: requests))
     case .unreadable:
-      _ = postpone(
-        sending, ChannelSecret.unreadableReason, seconds: 0,
-        dropsToken: false)
+      if !postpone(sending, ChannelSecret.unreadableReason, seconds: 0, dropsToken: false) {
+        setBack(sending)
+      }
     case nil: refuse(sending, "No \(channel.sendingCredential) is stored for \(channel.name).")
     }
   }
@@ -225,7 +242,10 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
     let listed = JSONValue(message.payload)?["attachments"]?.array ?? []
     let ids = listed.compactMap { $0["id"]?.string.flatMap { Identifier($0) } }
     let statement = Attachment.shown(ids, in: sending.workspace, session: sending.session)
-    guard let rows = database.run(statement.query) else { return nil }
+    guard let rows = database.run(statement.query) else {
+      setBack(sending)
+      return nil
+    }
     let now = SystemClock.wallTime().microseconds / 1_000_000
     let found = Dictionary(
       statement.answer(rows).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -248,23 +268,28 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
     if client.begin(request, ticket: lastTicket) {
       inFlight[lastTicket] = purpose
     } else {
-      ended.append((purpose, .failed(reason: "the URL is invalid")))
+      ended.append((purpose, .failed(reason: "the URL is invalid"), false))
     }
   }
 
   // MARK: Outcomes
 
   /// Records an outcome; false if PostgreSQL is unavailable.
-  private mutating func record(_ purpose: Purpose, _ outcome: HTTPOutcome) -> Bool {
+  private mutating func record(
+    _ purpose: Purpose, _ outcome: HTTPOutcome, _ wasSent: Bool
+  ) -> Bool {
     switch purpose {
     case .profile(let wanted): return record(wanted, outcome)
-    case .message(let sending, let usesReplyToken, let begun):
+    case .message(let sending, let usesReplyToken, let begun, let requests):
       guard let channel = Channels.named(sending.channel) else { return true }
       // The outcome may be recorded later than it came, which makes the token older than it was.
       let age = sending.replyTokenSeconds + SystemClock.now().milliseconds(since: begun) / 1_000
       let verdict = channel.verdict(
-        on: outcome, usedReplyToken: usesReplyToken,
+        on: outcome, wasSent: wasSent, usedReplyToken: usesReplyToken,
         mayBeUsed: sending.attempt > 1 && age <= channel.capabilities.replyAgainSeconds)
+      if verdict == .sent, sending.part + 1 < requests {
+        return database.run(ChannelOutbox.finishPart(sending, lease: lease)) != nil
+      }
       return record(sending, verdict, hoursMax: channel.capabilities.retryHours)
     }
   }
@@ -275,6 +300,7 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
     switch verdict {
     case .sent: return finish(sending, nil)
     case .failed(let reason): return finish(sending, reason)
+    case .unknown(let reason): return finish(sending, reason, isUnknown: true)
     case .withoutReplyToken:
       return database.run(
         ChannelOutbox.postpone(
@@ -285,15 +311,30 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
     }
   }
 
-  private mutating func refuse(_ sending: ChannelOutbox.Sending, _ reason: String) {
-    // If PostgreSQL is unavailable, the lease ends, and the message is taken again.
-    if finish(sending, reason) { nextPoll = .zero }
+  /// Ends a message without a request, for this reason; nil: all of it is sent.
+  private mutating func refuse(
+    _ sending: ChannelOutbox.Sending, _ reason: String?, isUnknown: Bool = false
+  ) {
+    if finish(sending, reason, isUnknown: isUnknown) {
+      nextPoll = .zero
+    } else if !isUnknown {
+      setBack(sending)
+    }
   }
 
-  private mutating func finish(_ sending: ChannelOutbox.Sending, _ reason: String?) -> Bool {
-    guard database.run(ChannelOutbox.finish(sending, lease: lease, reason: reason)) != nil else {
-      return false
-    }
+  /// PostgreSQL was lost after the attempt was stored: nothing was sent, which is recorded later.
+  private mutating func setBack(_ sending: ChannelOutbox.Sending) {
+    let purpose = Purpose.message(
+      sending, usesReplyToken: false, begun: SystemClock.now(), requests: 1)
+    ended.append((purpose, .failed(reason: "PostgreSQL was unavailable"), false))
+  }
+
+  private mutating func finish(
+    _ sending: ChannelOutbox.Sending, _ reason: String?, isUnknown: Bool = false
+  ) -> Bool {
+    let done = database.run(
+      ChannelOutbox.finish(sending, lease: lease, reason: reason, isUnknown: isUnknown))
+    guard done != nil else { return false }
     if reason == nil {
       metrics.sent += 1
     } else {
@@ -306,7 +347,8 @@ public struct ChannelLoop: OutboxLoop, ~Copyable {
   private mutating func postpone(
     _ sending: ChannelOutbox.Sending, _ reason: String, seconds: Int64, dropsToken: Bool
   ) -> Bool {
-    let pause = max(ChannelLoop.pause(after: sending.attempt), seconds * 1_000)
+    let wanted = min(seconds, ChannelLoop.wantedSecondsMax) * 1_000
+    let pause = max(ChannelLoop.pause(after: sending.attempt), wanted)
     let jitter = Int64(Random.uint64() % UInt64(max(1, pause / 5)))
     guard
       database.run(

@@ -3,11 +3,11 @@
 ///
 /// So nothing is lost: a message is due as soon as it is in the log. Nothing is doubled either: a
 /// gateway holds a lease on the conversation while it sends, and whoever repeats an attempt uses
-/// the same retry key or the same reply token, which the platform takes once.
+/// the same retry key or the same reply token, which the platform takes once. On a platform that
+/// has neither, an attempt without a recorded outcome is the last one, and the message `unknown`.
 ///
-/// A message that has failed can be sent again (`again_at` of its delivery). It comes before those
-/// that follow in the log, but not before one that is being tried: a conversation's attempts are
-/// those of one message.
+/// A message that has failed, or is `unknown`, can be sent again (`again_at` of its delivery). It
+/// comes before those that follow in the log, but not before one that is begun.
 import Chat
 import Directory
 import JSON
@@ -118,8 +118,8 @@ enum ChannelOutbox {
 
   private static let takeSQL: SQL = """
     WITH head AS MATERIALIZED (
-      SELECT c.*, m.id AS message, m.seq, m.kind, m.content, m.payload,
-        p.left_at IS NOT NULL AS is_left,
+      SELECT c.*, c.lease IS NOT NULL AS is_unknown, m.id AS message, m.seq, m.kind, m.content,
+        m.payload, p.left_at IS NOT NULL AS is_left, greatest(c.parts_done, m.parts_done) AS part,
         -- Only a retry key shows whether an earlier attempt has reached the platform.
         CASE WHEN c.attempts = 0 AND NOT m.is_again AND p.left_at IS NULL
             AND p.reply_token_at > now()
@@ -131,15 +131,15 @@ enum ChannelOutbox {
       LEFT JOIN channel_people p ON p.workspace_id = c.workspace_id AND p.channel = c.channel
         AND p.address = c.address
       LEFT JOIN LATERAL (
-        (SELECT m.id, m.seq, m.kind, m.content, m.payload, true AS is_again
+        (SELECT m.id, m.seq, m.kind, m.content, m.payload, true AS is_again, d.parts_done
         FROM channel_deliveries d
         JOIN chats m ON m.workspace_id = d.workspace_id AND m.session_id = d.session_id
           AND m.seq = d.seq
         WHERE d.workspace_id = c.workspace_id AND d.session_id = c.session_id
-          AND d.again_at IS NOT NULL AND (c.attempts = 0 OR d.again_at <= c.tried_at)
+          AND d.again_at IS NOT NULL AND (c.tried_at IS NULL OR d.again_at <= c.tried_at)
         ORDER BY d.seq LIMIT 1)
         UNION ALL
-        (SELECT m.id, m.seq, m.kind, m.content, m.payload, false FROM chats m
+        (SELECT m.id, m.seq, m.kind, m.content, m.payload, false, 0 FROM chats m
         WHERE m.workspace_id = c.workspace_id AND m.session_id = c.session_id
           AND m.seq > c.done_seq AND m.seq <= c.noted_seq AND \(isSent)
         ORDER BY m.seq LIMIT 1)
@@ -167,7 +167,8 @@ enum ChannelOutbox {
         extract(epoch FROM now() - c.tried_at)::bigint AS tried_seconds
     )
     SELECT h.workspace_id, h.session_id, h.channel, h.address, h.message, h.seq, h.kind, h.content,
-      h.payload::text, h.is_left, t.attempts, t.reply_token, t.token_seconds, t.tried_seconds
+      h.payload::text, h.is_left, t.attempts, t.reply_token, t.token_seconds, t.tried_seconds,
+      h.part, h.is_unknown
     FROM head h JOIN taken t ON t.workspace_id = h.workspace_id AND t.session_id = h.session_id
     """
 
@@ -186,6 +187,10 @@ enum ChannelOutbox {
     var replyTokenSeconds: Int64
     /// The time since the first attempt.
     var seconds: Int64
+    /// The requests of the message that are done.
+    var part: Int
+    /// An earlier attempt has no recorded outcome.
+    var isUnknown: Bool
   }
 
   static func sendings(_ rows: Rows) -> [Sending] {
@@ -202,36 +207,57 @@ enum ChannelOutbox {
         workspace: workspace, session: session, channel: channel, seq: seq, message: message,
         isLeft: rows.bool(row, 9) ?? false, attempt: Int(rows.int(row, 10) ?? 1),
         replyToken: rows.text(row, 11), replyTokenSeconds: rows.int(row, 12) ?? 0,
-        seconds: rows.int(row, 13) ?? 0)
+        seconds: rows.int(row, 13) ?? 0, part: Int(rows.int(row, 14) ?? 0),
+        isUnknown: rows.bool(row, 15) ?? false)
     }
   }
 
   /// Records that a message is sent, or has failed for good; the next one is due. Nothing if the
   /// lease has passed to another node.
   ///
-  /// - Parameter reason: why it has failed; nil: it is sent.
-  static func finish(_ sending: Sending, lease: Identifier, reason: String?) -> Query {
+  /// - Parameters:
+  ///   - reason: why it has failed; nil: it is sent.
+  ///   - isUnknown: it may have been sent nevertheless.
+  static func finish(
+    _ sending: Sending, lease: Identifier, reason: String?, isUnknown: Bool = false
+  ) -> Query {
     Query(
       """
       WITH done AS (
         UPDATE channel_conversations SET done_seq = greatest(done_seq, $4::bigint),
           due_at = now(), lease = NULL, attempts = 0, tried_at = NULL, reply_token = NULL,
-          reply_token_at = NULL, last_error = NULL
+          reply_token_at = NULL, last_error = NULL, parts_done = 0
         WHERE workspace_id = $1::uuid AND session_id = $2::uuid AND lease = $3::uuid
           AND (done_seq < $4::bigint OR EXISTS (SELECT FROM channel_deliveries
             WHERE workspace_id = $1::uuid AND session_id = $2::uuid AND seq = $4::bigint
               AND again_at IS NOT NULL))
         RETURNING workspace_id, session_id
       )
-      INSERT INTO channel_deliveries (workspace_id, session_id, seq, message_id, status, reason)
+      INSERT INTO channel_deliveries (workspace_id, session_id, seq, message_id, status, reason,
+        parts_done)
       SELECT workspace_id, session_id, $4::bigint, $5::uuid,
-        CASE WHEN $6::text IS NULL THEN 'sent' ELSE 'failed' END, $6::text FROM done
+        CASE WHEN $6::text IS NULL THEN 'sent' WHEN $7::boolean THEN 'unknown' ELSE 'failed' END,
+        $6::text, $8::integer FROM done
       ON CONFLICT (workspace_id, session_id, seq) DO UPDATE SET status = excluded.status,
-        reason = excluded.reason, at = now(), again_at = NULL
+        reason = excluded.reason, parts_done = excluded.parts_done, at = now(), again_at = NULL
       """,
       [
         .uuid(sending.workspace), .uuid(sending.session), .uuid(lease), .int(sending.seq),
-        .uuid(sending.message.id), .text(reason),
+        .uuid(sending.message.id), .text(reason), .bool(isUnknown), .int(Int64(sending.part)),
+      ])
+  }
+
+  /// Records that a part of a message is sent; the next one is due. The message stays begun.
+  static func finishPart(_ sending: Sending, lease: Identifier) -> Query {
+    Query(
+      """
+      UPDATE channel_conversations SET parts_done = $4::integer, due_at = now(), lease = NULL,
+        attempts = 0, last_error = NULL
+      WHERE workspace_id = $1::uuid AND session_id = $2::uuid AND lease = $3::uuid
+      """,
+      [
+        .uuid(sending.workspace), .uuid(sending.session), .uuid(lease),
+        .int(Int64(sending.part + 1)),
       ])
   }
 
@@ -255,11 +281,11 @@ enum ChannelOutbox {
       ])
   }
 
-  /// Gives back what this node has not begun.
+  /// Gives back what this node has not ended. The lease stays, since the outcome is unknown.
   static func release(lease: Identifier) -> Query {
     Query(
       """
-      UPDATE channel_conversations SET lease = NULL, due_at = now() WHERE lease = $1::uuid
+      UPDATE channel_conversations SET due_at = now() WHERE lease = $1::uuid
       """, [.uuid(lease)])
   }
 

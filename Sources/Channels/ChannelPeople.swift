@@ -1,8 +1,9 @@
 /// The people of a channel as visitors (`channel_people`), and their conversations
 /// (`channel_conversations`).
 ///
-/// A person's visitor has the platform's id as `external_id`, as the import of a LINE back end
-/// makes it, so an imported friend goes on as the same visitor, in the imported conversation.
+/// A person's visitor has the platform's id as `external_id`, after the channel's prefix. LINE has
+/// none, as the import of a LINE back end makes visitors, so an imported friend goes on as the same
+/// visitor, in the imported conversation.
 public import Directory
 import JSON
 import OpenSSL
@@ -22,6 +23,9 @@ public enum ChannelPeople {
       self.channel = channel
       self.address = address
     }
+
+    /// The visitor's.
+    var externalID: String { (Channels.named(channel)?.visitorPrefix ?? "") + address }
 
     /// An id that is the same whenever it is made. Ids of messages are unique in the database, so
     /// they depend on the workspace.
@@ -75,7 +79,7 @@ public enum ChannelPeople {
         arriveSQL,
         [
           .uuid(person.workspace), .text(person.channel), .text(person.address), .uuid(message),
-          .uuid(session), .uuid(visitor), .text(replyToken), .time(at),
+          .uuid(session), .uuid(visitor), .text(replyToken), .time(at), .text(person.externalID),
         ])
     ) { rows in
       guard !rows.isEmpty else { return nil }
@@ -92,11 +96,11 @@ public enum ChannelPeople {
     known AS (
       -- A merge waits for the lock.
       SELECT v.id AS own, coalesce(v.merged_into, v.id) AS id FROM visitors v
-      WHERE v.workspace_id = $1::uuid AND v.external_id = $3::text FOR KEY SHARE OF v
+      WHERE v.workspace_id = $1::uuid AND v.external_id = $9::text FOR KEY SHARE OF v
     ), created AS (
       -- ON CONFLICT makes a concurrent event wait for the first one and find its visitor.
       INSERT INTO visitors AS v (id, workspace_id, external_id, name, attributes, last_seen_at)
-      SELECT $6::uuid, $1::uuid, $3::text, '', jsonb_build_object('channel', $2::text), now()
+      SELECT $6::uuid, $1::uuid, $9::text, '', jsonb_build_object('channel', $2::text), now()
       WHERE NOT EXISTS (SELECT FROM known)
       ON CONFLICT (workspace_id, external_id) DO UPDATE SET external_id = excluded.external_id
       RETURNING v.id, v.name, v.banned_at
@@ -213,7 +217,7 @@ public enum ChannelPeople {
       """,
       [
         .uuid(person.workspace), .text(person.channel), .text(person.address), .uuid(event),
-        .text(kind), .uuid(visitor), .time(at), .text(replyToken),
+        .text(kind), .uuid(visitor), .time(at), .text(replyToken), .text(person.externalID),
       ])
   }
 }

@@ -147,7 +147,7 @@ public enum ChannelState {
     ), again AS (
       UPDATE channel_deliveries d SET again_at = now() FROM target t
       WHERE d.workspace_id = $1::uuid AND d.session_id = $2::uuid AND d.seq = t.seq
-        AND t.status = 'failed' AND d.again_at IS NULL
+        AND t.status IN ('failed', 'unknown') AND d.again_at IS NULL
       RETURNING d.seq
     ), due AS (
       -- While another message is tried, this one follows it.

@@ -18,7 +18,10 @@ public struct ChannelCapabilities: Sendable, Equatable {
   /// its answer.
   public var replySeconds: Int64
   public var replyAgainSeconds: Int64
-  /// For how long the platform recognises a repeated request; then the gateway gives up.
+  /// Whether the platform recognises a repeated request, as by a key. If not, a message that it may
+  /// have is not sent again.
+  public var recognisesRepeats: Bool
+  /// For how long a message is tried: at most as long as the platform recognises repeated requests.
   public var retryHours: Int64
 }
 
@@ -114,6 +117,8 @@ public enum SendVerdict: Sendable, Equatable {
   case sent
   /// The platform will never take it.
   case failed(reason: String)
+  /// The platform may have it, and would take it a second time.
+  case unknown(reason: String)
   /// To be tried again, in `seconds` at the earliest. `isUnknown`: the platform may have it.
   case retry(reason: String, seconds: Int64, isUnknown: Bool)
   /// The reply token cannot be used: to be sent at once without it.

@@ -171,6 +171,44 @@ import Testing
     #expect(try await take().first?.replyToken == nil)
   }
 
+  /// A platform that recognises no repeats must not get what it may have.
+  @Test func anAttemptWithoutAnOutcomeIsUnknown() async throws {
+    _ = try await receive(event("a", "hi"))
+    let session = try await session()
+    try await say(session, "one")
+    #expect(try await take().map(\.isUnknown) == [false])
+    // A gateway that stops gives back what it has not ended.
+    _ = try await place.database.run(ChannelOutbox.release(lease: lease))
+    let again = try await take()
+    #expect(again.map(\.isUnknown) == [true])
+    _ = try await place.database.run(
+      ChannelOutbox.postpone(
+        again[0], lease: lease, reason: "x", milliseconds: 0, dropsToken: false))
+    let third = try await take()
+    #expect(third.map(\.isUnknown) == [false])
+    _ = try await place.database.run(
+      ChannelOutbox.finish(third[0], lease: lease, reason: "x", isUnknown: true))
+    #expect(
+      try await place.database.ask(ChannelState.conversation(session, in: place.id))?
+        .deliveries.map(\.status) == ["unknown"])
+  }
+
+  @Test func thePartsOfAMessageAreSentOneByOne() async throws {
+    _ = try await receive(event("a", "hi"))
+    try await say(try await session(), "one")
+    let first = try await take()
+    _ = try await place.database.run(
+      ChannelOutbox.finishPart(first[0], lease: Workplace.identifier()))
+    #expect(try await take().isEmpty)
+    _ = try await place.database.run(ChannelOutbox.finishPart(first[0], lease: lease))
+    let second = try await take()
+    #expect(second.map(\.part) == [1] && second[0].message == first[0].message)
+    #expect(second[0].attempt == 1)
+    _ = try await place.database.run(ChannelOutbox.finish(second[0], lease: lease, reason: nil))
+    try await say(try await session(), "two")
+    #expect(try await take().map(\.part) == [0])
+  }
+
   @Test func oldTokensAreNotUsed() async throws {
     _ = try await receive(event("a", "hi"))
     try await run(

@@ -99,32 +99,32 @@ import Testing
 
   @Test func longTexts() {
     let lines = Array(repeating: "a line of text", count: 1_000).joined(separator: "\n")
-    let parts = LineMessages.parts(of: lines, unitsMax: 5_000)
+    let parts = textParts(of: lines, unitsMax: 5_000)
     #expect(parts.joined() == lines)
     #expect(parts.allSatisfy { $0.utf16.count <= 5_000 })
     #expect(parts.dropLast().allSatisfy { $0.hasSuffix("\n") })
     let solid = String(repeating: "👩‍👩‍👧‍👧", count: 2_000)
-    #expect(LineMessages.parts(of: solid, unitsMax: 5_000).joined() == solid)
+    #expect(textParts(of: solid, unitsMax: 5_000).joined() == solid)
     // One character of the user that is longer than a part.
     let tower = "e" + String(repeating: "\u{301}", count: 20)
-    let pieces = LineMessages.parts(of: tower, unitsMax: 8)
+    let pieces = textParts(of: tower, unitsMax: 8)
     #expect(pieces.joined().unicodeScalars.elementsEqual(tower.unicodeScalars))
     // The longest body of the log fits into one request.
     let longest = String(repeating: "x", count: Limits.bodyBytes)
     #expect(
-      LineMessages.parts(of: longest, unitsMax: 5_000).count
+      textParts(of: longest, unitsMax: 5_000).count
         <= line.capabilities.messagesPerRequest)
   }
 
   @Test func requests() {
     let token = Array("token".utf8)
     let push = line.request(
-      for: message("hi"), replyToken: nil, at: "http://l", secret: token, milliseconds: 1)
+      for: message("hi"), part: 0, replyToken: nil, at: "http://l", secret: token, milliseconds: 1)
     #expect(push.url == "http://l/v2/bot/message/push")
     #expect(push.headers.contains("Authorization: Bearer token"))
     #expect(push.headers.contains("X-Line-Retry-Key: \(Identifier(high: 1, low: 2))"))
     let reply = line.request(
-      for: message("hi"), replyToken: "r", at: "http://l", secret: token, milliseconds: 1)
+      for: message("hi"), part: 0, replyToken: "r", at: "http://l", secret: token, milliseconds: 1)
     #expect(reply.url == "http://l/v2/bot/message/reply")
     #expect(!reply.headers.contains { $0.hasPrefix("X-Line-Retry-Key") })
     #expect(JSONValue(reply.body ?? [])?["replyToken"]?.string == "r")
@@ -187,7 +187,7 @@ import Testing
     {
       line.verdict(
         on: .answered(status: status, body: Array(body.utf8), retryAfter: 3),
-        usedReplyToken: reply, mayBeUsed: used)
+        wasSent: true, usedReplyToken: reply, mayBeUsed: used)
     }
     #expect(verdict(200) == .sent)
     #expect(verdict(409) == .sent)
@@ -202,7 +202,8 @@ import Testing
     #expect(verdict(401) == .retry(reason: "LINE answered 401", seconds: 3, isUnknown: false))
     #expect(verdict(500) == .retry(reason: "LINE answered 500", seconds: 3, isUnknown: true))
     #expect(
-      line.verdict(on: .failed(reason: "timeout"), usedReplyToken: true, mayBeUsed: false)
+      line.verdict(
+        on: .failed(reason: "timeout"), wasSent: true, usedReplyToken: true, mayBeUsed: false)
         == .retry(reason: "timeout", seconds: 0, isUnknown: true))
     #expect(
       [1, 2, 3, 7, 100].map { ChannelLoop.pause(after: $0) } == [

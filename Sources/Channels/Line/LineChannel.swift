@@ -11,13 +11,16 @@ public struct LineChannel: Channel {
   public let name = "line"
   public let signingCredential = "channel_secret"
   public let sendingCredential = "channel_access_token"
+  /// The import of a LINE back end makes visitors without one.
+  public let visitorPrefix = ""
   public let signatureHeader = "X-Line-Signature"
 
   /// A reply token is valid for a minute. A first attempt must leave time for a second one, which
   /// finds out what became of the first: LINE takes a token once.
   public let capabilities = ChannelCapabilities(
     typing: false, readMarks: false, buttons: true, attachments: true, textUnitsMax: 5_000,
-    messagesPerRequest: 5, replySeconds: 20, replyAgainSeconds: 50, retryHours: 24)
+    messagesPerRequest: 5, replySeconds: 20, replyAgainSeconds: 50,
+    recognisesRepeats: true, retryHours: 24)
 
   /// The longest answer that is read.
   static let answerBytes = 16_384
@@ -46,8 +49,8 @@ public struct LineChannel: Channel {
   // MARK: Sending
 
   public func request(
-    for message: OutboundMessage, replyToken: String?, at base: String, secret: [UInt8],
-    milliseconds: Int
+    for message: OutboundMessage, part: Int, replyToken: String?, at base: String,
+    secret: [UInt8], milliseconds: Int
   ) -> HTTPRequest {
     var headers = headers(secret)
     headers.append("Content-Type: application/json")
@@ -71,7 +74,7 @@ public struct LineChannel: Channel {
   }
 
   public func verdict(
-    on outcome: HTTPOutcome, usedReplyToken: Bool, mayBeUsed: Bool
+    on outcome: HTTPOutcome, wasSent: Bool, usedReplyToken: Bool, mayBeUsed: Bool
   ) -> SendVerdict {
     guard case .answered(let status, let body, let retryAfter) = outcome else {
       if case .failed(let reason) = outcome {

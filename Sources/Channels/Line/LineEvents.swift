@@ -141,10 +141,6 @@ struct LineEvent {
       payload: payload.count <= Limits.payloadBytes ? payload : [])
   }
 
-  private func line(_ type: String, _ text: String?) -> String {
-    text.flatMap { $0.isEmpty ? nil : "[\(type): \($0)]" } ?? "[\(type)]"
-  }
-
   private func place(_ message: JSONValue) -> String {
     var parts = [message["title"]?.string, message["address"]?.string].compactMap { $0 }
     if case .number(let latitude)? = message["latitude"],
@@ -154,55 +150,4 @@ struct LineEvent {
     }
     return line("location", parts.joined(separator: ", "))
   }
-}
-
-/// A body as the log takes it.
-private func cut(_ text: String) -> String {
-  guard text.utf8.count > Limits.bodyBytes else { return text }
-  var count = 0
-  return String(
-    text.unicodeScalars.prefix { scalar in
-      count += scalar.utf8.count
-      return count <= Limits.bodyBytes
-    })
-}
-
-/// JSON whose escapes of U+0000 and of unpaired surrogates, which the log cannot have, are those of
-/// U+FFFD.
-func storable(_ json: [UInt8]) -> [UInt8] {
-  let high = 0xD800..<0xDC00
-  let low = 0xDC00..<0xE000
-  func unit(_ at: Int) -> Int? {
-    guard at + 6 <= json.count, json[at] == UInt8(ascii: "\\"), json[at + 1] == UInt8(ascii: "u")
-    else { return nil }
-    return Int(String(decoding: json[(at + 2)..<(at + 6)], as: UTF8.self), radix: 16)
-  }
-  var text: [UInt8] = []
-  text.reserveCapacity(json.count)
-  var at = 0
-  while at < json.count {
-    guard json[at] == UInt8(ascii: "\\"), at + 1 < json.count else {
-      text.append(json[at])
-      at += 1
-      continue
-    }
-    guard let first = unit(at) else {
-      text += json[at...(at + 1)]
-      at += 2
-      continue
-    }
-    let isPair = high.contains(first) && unit(at + 6).map { low.contains($0) } == true
-    if isPair {
-      text += json[at..<(at + 12)]
-      at += 12
-      continue
-    }
-    if first == 0 || high.contains(first) || low.contains(first) {
-      text += Array("\\ufffd".utf8)
-    } else {
-      text += json[at..<(at + 6)]
-    }
-    at += 6
-  }
-  return text
 }

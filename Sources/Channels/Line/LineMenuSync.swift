@@ -233,7 +233,7 @@ struct LineMenuSync: MenuSync {
     return .object([
       "size": .object(["width": .number("\(size.width)"), "height": .number("\(size.height)")]),
       "selected": .bool(false), "name": .string(name(of: menu)),
-      "chatBarText": .string(LineMessages.cut(menu.name, units: LineMenuSync.barUnits)),
+      "chatBarText": .string(cut(menu.name, units: LineMenuSync.barUnits)),
       "areas": .array(areas(size)),
     ])
   }
@@ -272,8 +272,8 @@ struct LineMenuSync: MenuSync {
     let said = item["type"]?.string == "message" && !value.isEmpty ? value : label
     let data = JSONValue.object(["v": .string(said), "l": .string(said)]).text
     let text = String(decoding: data, as: UTF8.self)
-    let shown = JSONValue.string(LineMessages.cut(label, units: LineMenuSync.labelUnits))
-    let words = JSONValue.string(LineMessages.cut(said, units: LineMessages.dataUnits))
+    let shown = JSONValue.string(cut(label, units: LineMenuSync.labelUnits))
+    let words = JSONValue.string(cut(said, units: LineMessages.dataUnits))
     guard text.utf16.count <= LineMessages.dataUnits else {
       return .object(["type": .string("message"), "label": shown, "text": words])
     }

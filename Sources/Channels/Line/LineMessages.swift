@@ -23,7 +23,7 @@ enum LineMessages {
     let payload = message.payload.isEmpty ? nil : JSONValue(message.payload)
     if message.kind == .file { return files(message, payload, capabilities) }
     if let payload, let flex = flex(message, payload) { return [flex] }
-    let parts = parts(of: message.body, unitsMax: capabilities.textUnitsMax)
+    let parts = textParts(of: message.body, unitsMax: capabilities.textUnitsMax)
       .prefix(capabilities.messagesPerRequest)
     var messages: [[String: JSONValue]] = parts.map {
       ["type": .string("text"), "text": .string($0)]
@@ -46,7 +46,7 @@ enum LineMessages {
     _ message: OutboundMessage, _ payload: JSONValue?, _ capabilities: ChannelCapabilities
   ) -> [JSONValue] {
     let isCaption = payload?["caption"]?.bool == true
-    var texts = isCaption ? parts(of: message.body, unitsMax: capabilities.textUnitsMax) : []
+    var texts = isCaption ? textParts(of: message.body, unitsMax: capabilities.textUnitsMax) : []
     // One is left for images or for links.
     texts = Array(texts.prefix(capabilities.messagesPerRequest - 1))
     let room = capabilities.messagesPerRequest - texts.count
@@ -72,35 +72,6 @@ enum LineMessages {
   private static func isImage(_ file: OutboundFile) -> Bool {
     ["image/jpeg", "image/png"].contains(file.type) && file.byteCount <= imageBytes
       && file.url.hasPrefix("https://") && file.url.utf16.count <= urlUnits
-  }
-
-  /// A text in parts of at most `unitsMax`, split after a line, else after a blank, else between
-  /// characters.
-  static func parts(of text: String, unitsMax: Int) -> [String] {
-    var parts: [String] = []
-    var rest = text[...]
-    while rest.utf16.count > unitsMax {
-      var end = rest.startIndex
-      var (line, blank): (String.Index?, String.Index?) = (nil, nil)
-      var units = 0
-      while end < rest.endIndex {
-        units += rest[end].utf16.count
-        guard units <= unitsMax else { break }
-        let character = rest[end]
-        end = rest.index(after: end)
-        if character.isNewline { line = end } else if character.isWhitespace { blank = end }
-      }
-      // A single character may be longer than a part: it is split between its scalars.
-      if end == rest.startIndex {
-        end = rest.unicodeScalars.index(after: rest.startIndex)
-      }
-      let cut = line ?? blank ?? end
-      parts.append(String(rest[..<cut]))
-      rest = rest[cut...]
-    }
-    if !rest.isEmpty { parts.append(String(rest)) }
-    let visible = parts.filter { part in part.contains { !$0.isWhitespace } }
-    return visible.isEmpty ? Array(parts.prefix(1)) : visible
   }
 
   /// Nil for texts, and for what LINE could not show.
@@ -183,15 +154,5 @@ enum LineMessages {
       "type": .string("postback"), "label": shown, "data": .string(text),
       "displayText": .string(cut(label, units: dataUnits)),
     ])
-  }
-
-  static func cut(_ text: String, units: Int) -> String {
-    guard text.utf16.count > units else { return text }
-    var count = 1
-    return String(
-      text.prefix { character in
-        count += character.utf16.count
-        return count <= units
-      }) + "…"
   }
 }

@@ -53,7 +53,7 @@ struct ChannelWebhookRoutes: RouteGroup {
     if stored > 0 {
       api.sessions.happened(WorkspaceNews(workspace: receiver.workspace, kind: .received))
     }
-    return .json(Array("{}".utf8))
+    return .json(channel.answer(to: request.body))
   }
 
   /// Wrong signatures of one address are limited, all are counted.
@@ -102,8 +102,8 @@ extension Problem {
   static func wrongSignature(_ header: String) -> Problem {
     Problem(
       status: 401, type: "wrong_signature", title: "Wrong signature",
-      detail: "The header \(header) is missing, or is not the signature of this body by the "
-        + "channel's secret.",
+      detail: "The header \(header) is missing, or does not prove by the channel's secret that "
+        + "the platform has sent this body.",
       headers: [("WWW-Authenticate", "\(header) realm=\"chirrup\"")])
   }
 }

@@ -30,8 +30,8 @@ extension MemberTexts {
     ChannelDeliveries.problem | Why the last attempt failed; null: none waits. | LINE answered 500
     ChannelDeliveries.deliveries | The messages that were to be sent. |
     ChannelDelivery.message | The id of the message. |
-    ChannelDelivery.status | What became of it. | sent
-    ChannelDelivery.reason | Why it has failed. | The person has blocked the account.
+    ChannelDelivery.status | What became of it; unknown: the person may have it. | sent
+    ChannelDelivery.reason | Why it has failed, or why that is unknown. | The person has blocked the account.
     ChannelDelivery.at | When that was known; null: it waits. |
     """#
 }

@@ -24,7 +24,7 @@ extension Schema {
   ]).named("ChannelQuota")
 
   static let channelDelivery = object([
-    "message": id, "seq": seq, "status": word(["sent", "failed", "pending"]),
+    "message": id, "seq": seq, "status": word(["sent", "failed", "unknown", "pending"]),
     "reason": text.orNull, "at": time.orNull,
   ]).named("ChannelDelivery")
 
