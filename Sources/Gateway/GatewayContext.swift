@@ -201,7 +201,7 @@ final class GatewayContext: Sendable {
   }
 
   private static func platforms(_ settings: Settings) -> [String: String] {
-    ["line": settings.channels.lineAPIURL]
+    ["line": settings.channels.lineAPIURL, "telegram": settings.channels.telegramAPIURL]
   }
 
   private static func use(_ settings: Settings, in options: inout APIOptions) {

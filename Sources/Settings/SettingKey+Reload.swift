@@ -46,7 +46,7 @@ extension SettingKey {
       .mailIMAPProcessed, .mailIMAPPollSeconds, .mailReplyTo, .mailVerdictServer:
       false
     // Requests under way go to the address of the start.
-    case .channelsLineAPIURL, .channelsLineDataURL: false
+    case .channelsLineAPIURL, .channelsLineDataURL, .channelsTelegramAPIURL: false
     // The guard of deliveries under way, and the state of open connections.
     case .webhooksAllowPrivate, .webhooksPorts, .compressionEnabled, .compressionContextTakeover,
       .compressionWindowBits, .compressionMemoryLevel, .compressionLevel,

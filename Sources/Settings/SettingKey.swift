@@ -88,6 +88,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case mailVerdictServer = "mail.authserv_id"
   case channelsLineAPIURL = "channels.line_api_url"
   case channelsLineDataURL = "channels.line_data_url"
+  case channelsTelegramAPIURL = "channels.telegram_api_url"
   case maintenanceWindow = "maintenance.window"
   case maintenanceConversationDays = "maintenance.conversation_days"
   case maintenanceAuditDays = "maintenance.audit_days"
@@ -171,7 +172,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .tlsKeys:
       "one path of a PEM file for each certificate, in the same order, or none if each key is in "
         + "its certificate's file"
-    case .channelsLineAPIURL, .channelsLineDataURL:
+    case .channelsLineAPIURL, .channelsLineDataURL, .channelsTelegramAPIURL:
       "a URL such as https://api.line.me, without query and fragment"
     case .publicURL: "a URL such as https://chat.example.com, without query and fragment"
     case .databaseURL, .databaseDirectURL, .migrationsURL:

@@ -91,6 +91,7 @@ extension SettingKey {
     case .mailVerdictServer: SettingProperty(\.mail.verdictServer)
     case .channelsLineAPIURL: SettingProperty(\.channels.lineAPIURL)
     case .channelsLineDataURL: SettingProperty(\.channels.lineDataURL)
+    case .channelsTelegramAPIURL: SettingProperty(\.channels.telegramAPIURL)
     case .maintenanceWindow: SettingProperty(\.maintenance.window)
     case .maintenanceConversationDays: SettingProperty(\.maintenance.conversationDays)
     case .maintenanceAuditDays: SettingProperty(\.maintenance.auditDays)

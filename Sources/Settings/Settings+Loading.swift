@@ -72,6 +72,7 @@ extension Settings {
     mail.read(&check, publicURL)
     check.value(.channelsLineAPIURL, into: &channels.lineAPIURL) { parsePublicURL($0) }
     check.value(.channelsLineDataURL, into: &channels.lineDataURL) { parsePublicURL($0) }
+    check.value(.channelsTelegramAPIURL, into: &channels.telegramAPIURL) { parsePublicURL($0) }
     maintenance.read(&check)
     check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
     check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }

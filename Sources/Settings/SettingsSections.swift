@@ -146,6 +146,8 @@ public struct ChannelSettings: Sendable, Equatable {
   public var lineAPIURL = "https://api.line.me"
   /// The URL where LINE takes and gives pictures.
   public var lineDataURL = "https://api-data.line.me"
+  /// The URL of Telegram's Bot API.
+  public var telegramAPIURL = "https://api.telegram.org"
 
   public init() {}
 }

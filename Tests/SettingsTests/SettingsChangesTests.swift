@@ -132,6 +132,7 @@ import VirusScan
     change(&values.mail)
     values.channels.lineAPIURL = "http://127.0.0.1:9"
     values.channels.lineDataURL = "http://127.0.0.1:8"
+    values.channels.telegramAPIURL = "http://127.0.0.1:7"
     values.maintenance.window = MaintenanceWindow(begin: 1, end: 2)
     values.maintenance.conversationDays = 1
     values.maintenance.auditDays = 1

@@ -186,7 +186,8 @@ import VirusScan
         retry_milliseconds: 200, imap_url: "imaps://mail.example.com:993", imap_user: replies,
         imap_password: secret, imap_processed: Archive/Done, imap_poll_seconds: 5,
         reply_to: replies@example.com, authserv_id: mx.example.com}
-      channels: {line_api_url: http://127.0.0.1:9/line/, line_data_url: http://127.0.0.1:9/data}
+      channels: {line_api_url: http://127.0.0.1:9/line/, line_data_url: http://127.0.0.1:9/data,
+        telegram_api_url: http://127.0.0.1:9/telegram}
       maintenance: {window: 22:30-04:00 Europe/Berlin, conversation_days: 365, audit_days: 730}
       compression: {enabled: no, context_takeover: true, window_bits: 9, memory_level: 8,
         level: 9, threshold_bytes: 0}
@@ -249,6 +250,7 @@ import VirusScan
     expected.attachments.cleansImages = false
     expected.mail = MailSettingsTests.all
     expected.channels.lineAPIURL = "http://127.0.0.1:9/line"
+    expected.channels.telegramAPIURL = "http://127.0.0.1:9/telegram"
     expected.channels.lineDataURL = "http://127.0.0.1:9/data"
     expected.maintenance.window = MaintenanceWindow(begin: 1_350, end: 240, zone: "Europe/Berlin")
     expected.maintenance.conversationDays = 365
