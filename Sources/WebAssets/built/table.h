@@ -226,94 +226,94 @@ static const unsigned char brotli_24[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-work-ar-de2d192fae.js"
+#embed "console-work-ar-2892d11654.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-work-ar-de2d192fae.js.gz"
+#embed "console-work-ar-2892d11654.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-work-ar-de2d192fae.js.br"
+#embed "console-work-ar-2892d11654.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-work-de-7a1f411119.js"
+#embed "console-work-de-5922e450c5.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-work-de-7a1f411119.js.gz"
+#embed "console-work-de-5922e450c5.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-work-de-7a1f411119.js.br"
+#embed "console-work-de-5922e450c5.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "console-work-es-8ff12626fe.js"
+#embed "console-work-es-e0af1c9bae.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "console-work-es-8ff12626fe.js.gz"
+#embed "console-work-es-e0af1c9bae.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "console-work-es-8ff12626fe.js.br"
+#embed "console-work-es-e0af1c9bae.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-work-ja-a27e17c883.js"
+#embed "console-work-ja-df405192d6.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-work-ja-a27e17c883.js.gz"
+#embed "console-work-ja-df405192d6.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-work-ja-a27e17c883.js.br"
+#embed "console-work-ja-df405192d6.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "console-work-th-a0fa70681b.js"
+#embed "console-work-th-10bf063659.js"
 };
 static const unsigned char gzip_29[] = {
-#embed "console-work-th-a0fa70681b.js.gz"
+#embed "console-work-th-10bf063659.js.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "console-work-th-a0fa70681b.js.br"
+#embed "console-work-th-10bf063659.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-ar-8fd59ec04a.js"
+#embed "console-settings-ar-1b2c7b98e2.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-ar-8fd59ec04a.js.gz"
+#embed "console-settings-ar-1b2c7b98e2.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-ar-8fd59ec04a.js.br"
+#embed "console-settings-ar-1b2c7b98e2.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-de-f32ed16ff9.js"
+#embed "console-settings-de-dca153e4bf.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-de-f32ed16ff9.js.gz"
+#embed "console-settings-de-dca153e4bf.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-de-f32ed16ff9.js.br"
+#embed "console-settings-de-dca153e4bf.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-es-b03174f221.js"
+#embed "console-settings-es-c954f40557.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-es-b03174f221.js.gz"
+#embed "console-settings-es-c954f40557.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-es-b03174f221.js.br"
+#embed "console-settings-es-c954f40557.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-ja-868275d9b0.js"
+#embed "console-settings-ja-d0d4b3a058.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-ja-868275d9b0.js.gz"
+#embed "console-settings-ja-d0d4b3a058.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-ja-868275d9b0.js.br"
+#embed "console-settings-ja-d0d4b3a058.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-settings-th-69acb7614e.js"
+#embed "console-settings-th-396ea2c90b.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-settings-th-69acb7614e.js.gz"
+#embed "console-settings-th-396ea2c90b.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-settings-th-69acb7614e.js.br"
+#embed "console-settings-th-396ea2c90b.js.br"
 };
 static const unsigned char plain_35[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-1e3826e700.js"
+#embed "console-files-df6e718a00.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-1e3826e700.js.gz"
+#embed "console-files-df6e718a00.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-1e3826e700.js.br"
+#embed "console-files-df6e718a00.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-385a81f69c.js"
+#embed "console-replies-a468836aad.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-385a81f69c.js.gz"
+#embed "console-replies-a468836aad.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-385a81f69c.js.br"
+#embed "console-replies-a468836aad.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-bbc590ce35.js"
+#embed "console-pages-96eabe8cdd.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-bbc590ce35.js.gz"
+#embed "console-pages-96eabe8cdd.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-bbc590ce35.js.br"
+#embed "console-pages-96eabe8cdd.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-f0ed113951.js"
+#embed "console-ecb6791c1f.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-f0ed113951.js.gz"
+#embed "console-ecb6791c1f.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-f0ed113951.js.br"
+#embed "console-ecb6791c1f.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-cef39b6715.js"
+#embed "setup-a6430edd7b.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-cef39b6715.js.gz"
+#embed "setup-a6430edd7b.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-cef39b6715.js.br"
+#embed "setup-a6430edd7b.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -555,43 +555,43 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-work-ar-de2d192fae.js",
+    {"/assets/console-work-ar-2892d11654.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-work-de-7a1f411119.js",
+    {"/assets/console-work-de-5922e450c5.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/console-work-es-8ff12626fe.js",
+    {"/assets/console-work-es-e0af1c9bae.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-work-ja-a27e17c883.js",
+    {"/assets/console-work-ja-df405192d6.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/console-work-th-a0fa70681b.js",
+    {"/assets/console-work-th-10bf063659.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-ar-8fd59ec04a.js",
+    {"/assets/console-settings-ar-1b2c7b98e2.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-de-f32ed16ff9.js",
+    {"/assets/console-settings-de-dca153e4bf.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-es-b03174f221.js",
+    {"/assets/console-settings-es-c954f40557.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-ja-868275d9b0.js",
+    {"/assets/console-settings-ja-d0d4b3a058.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-settings-th-69acb7614e.js",
+    {"/assets/console-settings-th-396ea2c90b.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-1e3826e700.js",
+    {"/assets/console-files-df6e718a00.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-385a81f69c.js",
+    {"/assets/console-replies-a468836aad.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-bbc590ce35.js",
+    {"/assets/console-pages-96eabe8cdd.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-f0ed113951.js",
+    {"/assets/console-ecb6791c1f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-cef39b6715.js",
+    {"/assets/setup-a6430edd7b.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},

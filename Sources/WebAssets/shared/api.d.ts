@@ -267,7 +267,7 @@ interface ChannelDeliveries {
   deliveries: {
     message: string;
     seq: number;
-    status: 'sent' | 'failed' | 'pending';
+    status: 'sent' | 'failed' | 'unknown' | 'pending';
     reason: string | null;
   }[];
 }
@@ -450,6 +450,7 @@ interface Channel {
   /** Whether these are stored. */
   receives: boolean;
   sends: boolean;
+  capabilities: { typing: boolean; read_marks: boolean };
 }
 
 interface ChannelTrial {

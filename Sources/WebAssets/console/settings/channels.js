@@ -67,7 +67,9 @@ function box(context, channel) {
       ? el('p.hint', {}, ...pieces('Still needed, as credentials of the service {1}: {2}.',
         el('code', {}, channel.name), el('code', {}, missing)))
       : el('p.hint', {}, t('Both credentials are stored.')),
-    el('p', {}, t('Address of the webhook, to enter there:')),
+    !channel.capabilities.typing && !channel.capabilities.read_marks
+      && el('p.hint', {}, t('It tells neither who is writing nor what was read.')),
+    el('p', {}, t('Address of the webhook, for {}:', nameOfChannel(channel.name))),
     el('code.webhook-url', {}, url),
     copyable(url, t('Copy address')),
     channel.sends && quotaLine(context, channel),

@@ -20,7 +20,7 @@ export function open(context) {
     one: t('Credential'),
     make: t('New credential'),
     look: 'shield',
-    empty: [t('No credentials yet'), t('LINE needs two: channel_secret and channel_access_token.')],
+    empty: [t('No credentials yet'), t('LINE and Telegram need two each.')],
     locked: lockedFor(context),
     load: () => every((query) => context.rest.get('credentials', query), 'credentials'),
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
@@ -41,7 +41,7 @@ export function open(context) {
       }),
       isNew && text(form, 'name', {
         label: t('Name'),
-        hint: t('For LINE: channel_secret or channel_access_token.'),
+        hint: t('For a channel, one of those that it names below the list.'),
         max: 100,
       }),
       text(form, 'secret', {

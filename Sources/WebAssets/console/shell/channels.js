@@ -3,7 +3,7 @@
 import { t } from './language.js';
 
 /** @type {Record<string, string>} */
-const NAMES = { line: 'LINE' };
+const NAMES = { line: 'LINE', telegram: 'Telegram' };
 
 /** The channels to which the gateway sends: value and name. */
 export const served = Object.entries(NAMES);

@@ -1,5 +1,5 @@
 // What became of messages on a channel, such as LINE: a line above the composer, and the reason at
-// each message that did not reach the person, which can be sent again.
+// each message that did not reach the person, or perhaps not, which can be sent again.
 
 import { el } from '../../shared/dom.js';
 import { api, reasonOf } from '../shell/api.js';
@@ -29,7 +29,7 @@ export class ChannelLine {
   #timer;
   #changed;
   /**
-   * Why messages have failed, by their ids.
+   * Why messages have failed, or perhaps, by their ids.
    * @type {Map<string, string>}
    */
   #reasons = new Map();
@@ -133,9 +133,10 @@ export class ChannelLine {
     this.root.hidden = false;
     let isNew = false;
     for (const { message, status, reason } of state.deliveries) {
+      const name = nameOfChannel(state.channel);
       const before = this.#reasons.get(message);
-      const after = status === 'failed'
-        ? t('Not sent to {1}: {2}', nameOfChannel(state.channel), reason ?? '') : undefined;
+      const after = status === 'failed' ? t('Not sent to {1}: {2}', name, reason ?? '')
+        : status === 'unknown' ? t('Perhaps not sent to {1}: {2}', name, reason ?? '') : undefined;
       isNew ||= before !== after;
       if (after === undefined) this.#reasons.delete(message);
       else this.#reasons.set(message, after);

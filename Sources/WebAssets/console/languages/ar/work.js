@@ -331,6 +331,7 @@ export default {
   'Pages, the newest first': 'الصفحات، الأحدث أولًا',
   'Passkey': 'مفتاح مرور',
   'Password': 'كلمة المرور',
+  'Perhaps not sent to {1}: {2}': 'ربما لم يُرسل إلى {1}: {2}',
   'Personal data': 'البيانات الشخصية',
   'Proactive messages': 'الرسائل الاستباقية',
   'Progress': 'التقدم',

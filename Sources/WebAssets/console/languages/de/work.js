@@ -330,6 +330,7 @@ export default {
   'Pages, the newest first': 'Seiten, neueste zuerst',
   'Passkey': 'Passkey',
   'Password': 'Passwort',
+  'Perhaps not sent to {1}: {2}': 'Vielleicht nicht an {1} gesendet: {2}',
   'Personal data': 'Personenbezogene Daten',
   'Proactive messages': 'Proaktive Nachrichten',
   'Progress': 'Fortschritt',

@@ -330,6 +330,7 @@ export default {
   'Pages, the newest first': 'Páginas, la más reciente primero',
   'Passkey': 'Llave de acceso',
   'Password': 'Contraseña',
+  'Perhaps not sent to {1}: {2}': 'Quizá no enviado a {1}: {2}',
   'Personal data': 'Datos personales',
   'Proactive messages': 'Mensajes proactivos',
   'Progress': 'Progreso',

@@ -330,6 +330,7 @@ export default {
   'Pages, the newest first': 'ページ（新しい順）',
   'Passkey': 'パスキー',
   'Password': 'パスワード',
+  'Perhaps not sent to {1}: {2}': '{1}に送信されていない可能性があります：{2}',
   'Personal data': '個人データ',
   'Proactive messages': 'プロアクティブメッセージ',
   'Progress': '進行状況',

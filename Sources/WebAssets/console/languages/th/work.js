@@ -330,6 +330,7 @@ export default {
   'Pages, the newest first': 'หน้า ล่าสุดก่อน',
   'Passkey': 'พาสคีย์',
   'Password': 'รหัสผ่าน',
+  'Perhaps not sent to {1}: {2}': 'อาจไม่ได้ส่งไปยัง {1}: {2}',
   'Personal data': 'ข้อมูลส่วนบุคคล',
   'Proactive messages': 'ข้อความเชิงรุก',
   'Progress': 'ความคืบหน้า',
