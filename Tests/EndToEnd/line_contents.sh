@@ -14,7 +14,7 @@ create_cluster
 export CHIRRUP_ATTACHMENTS_FOLDER=$work/files
 clamd=$root/.venv/clamav/usr/sbin/clamd
 [ -x "$clamd" ] || clamd=$(command -v clamd || true)
-scanner=()
+scanner=no
 if [ -n "$clamd" ]; then
   mkdir "$work/signatures"
   printf 'Eicar-Test-Signature:0:*:%s\n' "$(printf 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!' | od -An -tx1 | tr -d ' \n')" \
@@ -25,7 +25,7 @@ if [ -n "$clamd" ]; then
   pids+=($!)
   await 60 "clamd" test -S "$work/clamd.ctl" || die "$(tail -n 3 "$work/clamd.log")"
   export CHIRRUP_ATTACHMENTS_SCANNER=unix:$work/clamd.ctl
-  scanner=(--scanner)
+  scanner=yes
 else
   printf 'not tried: an infected file, without clamd\n'
 fi
@@ -35,6 +35,6 @@ not_logged() { ! grep -E "$1" "$log"; }
 
 check "contents of LINE" "$python" "$folder/line_contents_test.py" --base-url "$url" --database "$database" \
   --psql "$(postgres_bin)/psql" --operator-token "$(token operator)" --chirrup "$chirrup" --listen "127.0.0.1:$port" \
-  --gateway "$gateway_pid" --log "$log" --platform-port "$platform_port" --files "$work/files" "${scanner[@]}"
+  --gateway "$gateway_pid" --log "$log" --platform-port "$platform_port" --files "$work/files" --scanner "$scanner"
 check "no token, secret or name of a file is in the log" not_logged 'secret-of-|token-of-|bill of Mali'
 check "no statement was refused" is_unrefused

@@ -13,8 +13,9 @@ from pathlib import Path
 import line_sdk
 from attachments_storage_test import EICAR, jpeg, with_exif
 from attachments_test import Client, Place, png
+from channel_run import ADMIN, CONVERSATIONS, main
 from line_platform import Friend
-from line_test import ADMIN, CONVERSATIONS, Failure, LineRun, arguments
+from line_test import LineRun
 
 LINE = {"type": "line"}
 MP4 = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom"
@@ -34,7 +35,7 @@ class ContentRun(LineRun):
         for name, secret in (("channel_secret", self.platform.secret), ("channel_access_token", self.platform.token)):
             self.request("PUT", f"{ADMIN}/credentials/line", {"name": name, "secret": secret})
         self.contents = self.platform.contents
-        self.all(self.parts)
+        self.run_parts(self.parts)
 
     # Helpers
 
@@ -182,7 +183,7 @@ class ContentRun(LineRun):
             "[1 file was left out: one.pdf]", "📎 two.pdf"])
         self.promise("so it is without attachments, and when the workspace has used its bytes")
         self.settings()
-        if self.options.scanner:
+        if self.options.scanner == "yes":
             self.send(friend, "file", EICAR, "text/plain", "test.txt")
             self.until("it is left out", lambda: self.shown(friend)[-1] == "[1 file was left out: test.txt]")
             self.promise("an infected file is left out")
@@ -334,18 +335,5 @@ class ContentRun(LineRun):
         self.process = None
 
 
-def main() -> int:
-    parser = arguments(__doc__)
-    parser.add_argument("--files", required=True)
-    parser.add_argument("--scanner", action="store_true")
-    run = ContentRun(parser.parse_args())
-    try:
-        run.run()
-    finally:
-        if run.process:
-            run.process.kill()
-    return 1 if run.faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ContentRun, "files", "scanner"))

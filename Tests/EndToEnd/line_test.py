@@ -1,9 +1,7 @@
 """The LINE channel, from the webhook to the inbox and back. Started by line.sh."""
 
-import argparse
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,87 +13,25 @@ import uuid
 
 import line_sdk
 from attachments_test import Client, Place, png
+from channel_run import ADMIN, CONVERSATIONS, PUBLIC_URL, ChannelRun, Failure, main
 from line_menus_test import MenuRun
 from line_platform import Friend, Platform, units
 
-ADMIN = "/api/v1/admin"
-CONVERSATIONS = ADMIN + "/live-chat/conversations"
-PUBLIC_URL = "https://chat.example.test"
-LIMIT = 60  # s; of waiting for what must come
 #: Messages in each direction while the gateway is killed.
 MANY = 200
 KILLS = 5
 PAUSE = 0.4  # s; between the messages of one person, so that they last longer than the kills
 
 
-class Failure(Exception):
-    pass
-
-
-class LineRun:
-    def __init__(self, options) -> None:
-        self.options = options
-        self.pid = options.gateway
-        self.process: subprocess.Popen | None = None
-        self.faults = 0
-        self.bearer = json.loads(options.operator_token)["token"]
-        self.platform = Platform(options.platform_port, "secret-of-" + uuid.uuid4().hex, "token-of-" + uuid.uuid4().hex)
-
-    # Helpers
-
-    def promise(self, name: str, holds: bool = True) -> None:
-        print("PASS " if holds else "FAIL ", name, flush=True)
-        if not holds:
-            raise Failure(name)
-
-    def request(self, method: str, path: str, body=None, expected=(200, 201, 204)):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.options.base_url + path, data, method=method, headers={
-            "Authorization": f"Bearer {self.bearer}", "Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                status, text = answer.status, answer.read()
-        except urllib.error.HTTPError as refusal:
-            status, text = refusal.code, refusal.read()
-        if status not in expected:
-            raise Failure(f"{method} {path}: HTTP {status} {text.decode()}")
-        return json.loads(text) if text else {}
-
-    def sql(self, statement: str) -> str:
-        done = subprocess.run([self.options.psql, "-AtXqc", statement, self.options.database], check=True,
-                              capture_output=True, text=True)
-        return done.stdout.strip()
-
-    def until(self, what, holds, limit=LIMIT) -> None:
-        end = time.monotonic() + limit
-        while not holds():
-            if time.monotonic() > end:
-                self.promise(f"never: {what() if callable(what) else what}", False)
-            time.sleep(0.05)
-
-    def metric(self, name: str) -> int:
-        with urllib.request.urlopen(self.options.base_url + "/metrics", timeout=30) as answer:
-            found = re.search(rf"^chirrup_{re.escape(name)} (\d+)", answer.read().decode(), re.MULTILINE)
-        return int(found.group(1)) if found else -1
+class LineRun(ChannelRun):
+    def make_platform(self) -> None:
+        self.platform = Platform(
+            self.options.platform_port, "secret-of-" + uuid.uuid4().hex, "token-of-" + uuid.uuid4().hex)
 
     def conversations(self, friend: Friend) -> list[str]:
         """The person's conversations, the oldest first."""
         return self.sql("SELECT s.id FROM chat_sessions s JOIN visitors v ON v.id = s.user_id WHERE s.channel = 'line' "
                         f"AND v.external_id = '{friend.id}' ORDER BY s.created_at").split()
-
-    def messages(self, session: str) -> list[dict]:
-        found: list[dict] = []
-        while True:
-            page = self.request("GET", f"{CONVERSATIONS}/{session}/messages?after={found[-1]['seq'] if found else 0}")
-            found += page["messages"]
-            if not page["more"]:
-                return [it for it in found if it["kind"] != "event"]
-
-    def inbound(self, session: str) -> list[str]:
-        return [it["body"] for it in self.messages(session) if it["sender"]["kind"] == "visitor"]
-
-    def answer(self, session: str, body: str, **more) -> str:
-        return self.request("POST", f"{CONVERSATIONS}/{session}/messages", {"body": body, **more})["id"]
 
     def say(self, friend: Friend, text: str, with_token=True) -> str:
         """Returns the conversation, after the text is in it."""
@@ -104,50 +40,15 @@ class LineRun:
             text in self.inbound(it) for it in self.conversations(friend)))
         return next(it for it in self.conversations(friend)[::-1] if text in self.inbound(it))
 
-    def delivery(self, message: str) -> str:
-        return self.sql("SELECT concat_ws('|', status, reason) FROM channel_deliveries "
-                        f"WHERE message_id = '{message}'")
-
-    # The gateway
-
-    def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        if self.process:
-            self.process.wait()
-        self.until("the gateway is gone", lambda: not self.is_ready())
-
-    def is_ready(self) -> bool:
-        try:
-            with urllib.request.urlopen(self.options.base_url + "/readyz", timeout=5) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
-
-    def start(self) -> None:
-        with open(self.options.log, "ab") as log:
-            self.process = subprocess.Popen(
-                [self.options.chirrup, "serve", "--demo", "--listen", self.options.listen, "--database-url",
-                 self.options.database], stdout=log, stderr=log)
-        self.pid = self.process.pid
-        self.until("the gateway is ready", self.is_ready)
-
     # The parts
 
     def run(self) -> None:
         line_sdk.check(self.platform, self.promise)
         key = self.sql("SELECT w.public_key FROM workspaces w JOIN memberships m ON m.workspace_id = w.id LIMIT 1")
         self.platform.webhook = f"{self.options.base_url}/api/v1/channels/line/{key}/webhook"
-        self.all(("without_credentials", "both_ways", "signatures", "again", "kinds", "shapes", "files", "refusals",
-                  "lost_answers", "contact", "closed", "imported", "menus", "down", "killed"))
-
-    def all(self, parts) -> None:
-        for part in parts:
-            try:
-                getattr(self, part)()
-            except Failure as failure:
-                # The other parts do not depend on it.
-                self.faults += 1
-                print("FAIL ", f"{part}: {failure}", flush=True)
+        self.run_parts((
+            "without_credentials", "both_ways", "signatures", "again", "kinds", "shapes", "files", "refusals",
+            "lost_answers", "contact", "closed", "imported", "menus", "down", "killed"))
 
     def without_credentials(self) -> None:
         friend = self.platform.friend("Nobody")
@@ -477,24 +378,5 @@ class LineRun:
         self.process = None
 
 
-def arguments(words: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=words)
-    for name in ("base-url", "database", "psql", "operator-token", "chirrup", "listen", "log"):
-        parser.add_argument(f"--{name}", required=True)
-    for name in ("gateway", "platform-port"):
-        parser.add_argument(f"--{name}", required=True, type=int)
-    return parser
-
-
-def main() -> int:
-    run = LineRun(arguments(__doc__).parse_args())
-    try:
-        run.run()
-    finally:
-        if run.process:
-            run.process.kill()
-    return 1 if run.faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(LineRun))

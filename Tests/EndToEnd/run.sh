@@ -183,6 +183,7 @@ beside "widget, conversation" ./widget_talk.sh
 beside "console" ./console.sh
 beside "LINE" ./line.sh
 beside "LINE, contents" ./line_contents.sh
+beside "Telegram" ./telegram.sh
 beside "widget" ./widget.sh
 beside "answering" ./answering.sh
 beside "browser" ./browser.sh
