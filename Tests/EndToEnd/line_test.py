@@ -25,8 +25,8 @@ PAUSE = 0.4  # s; between the messages of one person, so that they last longer t
 
 class LineRun(ChannelRun):
     def make_platform(self) -> None:
-        self.platform = Platform(
-            self.options.platform_port, "secret-of-" + uuid.uuid4().hex, "token-of-" + uuid.uuid4().hex)
+        words = (f"{it}-of-{uuid.uuid4().hex}" for it in ("secret", "token"))
+        self.platform = Platform(self.options.platform_port, *words)
 
     def conversations(self, friend: Friend) -> list[str]:
         """The person's conversations, the oldest first."""
@@ -285,8 +285,7 @@ class LineRun(ChannelRun):
         done = subprocess.run(
             [self.options.chirrup, "import", "line-oa", "--workspace", workspace, "--yes", "--database-url",
              self.options.database], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise Failure(f"the import fails: {done.stdout} {done.stderr}")
+        self.promise(f"the import succeeds: {done.stdout} {done.stderr}", done.returncode == 0)
         imported = self.conversations(friend)
         session = self.say(friend, "it is me again")
         self.promise("the next message of an imported friend lands in the imported conversation, which is open again",

@@ -211,6 +211,7 @@ beside "connections" ./connections.sh
 beside "bulk" ./bulk.sh
 beside "saved views" ./views.sh
 beside "LINE, console" ./line_browser.sh
+beside "Telegram, console" ./telegram_browser.sh
 area administrators
 beside "reference" ./reference.sh
 beside "pages" ./pages.sh

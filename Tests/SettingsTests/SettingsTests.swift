@@ -375,6 +375,7 @@ import VirusScan
       "CHIRRUP_MAIL_AUTHSERV_ID": "mx.example.com",
       "CHIRRUP_CHANNELS_LINE_API_URL": "http://127.0.0.1:9/line/",
       "CHIRRUP_CHANNELS_LINE_DATA_URL": "http://127.0.0.1:9/data",
+      "CHIRRUP_CHANNELS_TELEGRAM_API_URL": "http://127.0.0.1:9/telegram",
       "CHIRRUP_MAINTENANCE_WINDOW": "22:30-04:00 Europe/Berlin",
       "CHIRRUP_MAINTENANCE_CONVERSATION_DAYS": "365",
       "CHIRRUP_MAINTENANCE_AUDIT_DAYS": "730",

@@ -31,7 +31,7 @@ extension MemberTexts {
     ChannelDeliveries.deliveries | The messages that were to be sent. |
     ChannelDelivery.message | The id of the message. |
     ChannelDelivery.status | What became of it; unknown: the person may have it. | sent
-    ChannelDelivery.reason | Why it has failed, or why that is unknown. | The person has blocked the account.
+    ChannelDelivery.reason | Why it has failed, or may have. | The person has blocked the account.
     ChannelDelivery.at | When that was known; null: it waits. |
     """#
 }
