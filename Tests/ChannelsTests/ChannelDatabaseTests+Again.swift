@@ -106,4 +106,36 @@ extension ChannelDatabaseTests {
     _ = try await place.database.run(ChannelOutbox.noteRest)
     #expect(try await take().map(\.message.body) == ["one"])
   }
+
+  /// The person has the parts that the platform took.
+  @Test func itGoesOnWithThePartThatFailed() async throws {
+    _ = try await receive(event("a", "hi"))
+    let session = try await session()
+    try await say(session, "one")
+    try await say(session, "two")
+    let one = try await take()[0]
+    try await finish(one, "no")
+    let two = try await take()[0]
+    _ = try await place.database.run(ChannelOutbox.finishPart(two, lease: lease))
+    // Between its parts no other message is sent.
+    #expect(try await again(one) == .due(seq: one.seq))
+    let rest = try await take()
+    #expect(rest.map(\.message.body) == ["two"] && rest[0].part == 1)
+    _ = try await place.database.run(
+      ChannelOutbox.finish(rest[0], lease: lease, reason: "lost", isUnknown: true))
+    #expect(try await take().map(\.part) == [0])
+    try await finish(one)
+    #expect(try await states(session) == ["sent -", "unknown lost"])
+    #expect(try await again(two) == .due(seq: two.seq))
+    for part in 1...2 {
+      let sending = try await take()
+      #expect(sending.map(\.message.body) == ["two"] && sending[0].part == part)
+      if part == 1 {
+        _ = try await place.database.run(ChannelOutbox.finishPart(sending[0], lease: lease))
+      } else {
+        try await finish(sending[0])
+      }
+    }
+    #expect(try await states(session) == ["sent -", "sent -"])
+  }
 }

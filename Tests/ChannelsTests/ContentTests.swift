@@ -119,11 +119,11 @@ import Testing
   @Test func aUsedQuotaIsNoRateLimit() {
     let used = answer(429, #"{"message":"You have reached your monthly limit."}"#)
     #expect(
-      line.verdict(on: used, usedReplyToken: false, mayBeUsed: false)
+      line.verdict(on: used, wasSent: true, usedReplyToken: false, mayBeUsed: false)
         == .failed(reason: "LINE answered 429: You have reached your monthly limit."))
     let limited = answer(429, #"{"message":"The API rate limit has been exceeded."}"#, after: 3)
     #expect(
-      line.verdict(on: limited, usedReplyToken: false, mayBeUsed: false)
+      line.verdict(on: limited, wasSent: true, usedReplyToken: false, mayBeUsed: false)
         == .retry(
           reason: "LINE answered 429: The API rate limit has been exceeded.", seconds: 3,
           isUnknown: false))

@@ -296,6 +296,11 @@ class TelegramRun(ChannelRun):
         time.sleep(3)
         self.promise("so is one whose second part of three has no answer: nothing more of it is sent",
                      [it[0] for it in person.texts[2:]] == ["x", "y"])
+        for message in (lost, long):
+            self.request("POST", f"{CONVERSATIONS}/{session}/deliveries/{message}/send-again", {}, (202,))
+            self.until("it is sent", lambda it=message: self.delivery(it) == "sent")
+        self.promise("an operator sends both again: the first one whole, the other from the part without an answer",
+                     [it[0] for it in person.texts[4:]] == ["l", "y", "z"])
 
     def contact(self) -> None:
         person = self.platform.person("Away")
