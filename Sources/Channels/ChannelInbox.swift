@@ -14,13 +14,6 @@ import Postgres
 public import Primitives
 
 public final class ChannelInbox: Sendable {
-  /// Why an event stays where it is.
-  private enum Delay: Error {
-    case query(QueryFailure)
-    /// The store is unavailable, or the conversation changed too often meanwhile.
-    case later
-  }
-
   private struct Message {
     var id: Identifier
     /// If it has no content, or the content is missing.
@@ -54,8 +47,8 @@ public final class ChannelInbox: Sendable {
 
   /// Workspaces with events that are not processed. Empty after a failure.
   public func workspaces() async -> [Identifier] {
-    do throws(Delay) {
-      return try await run(ChannelEvents.workspaces())
+    do throws(InboxDelay) {
+      return try await database.bring(ChannelEvents.workspaces())
     } catch {
       report(error)
       return []
@@ -65,8 +58,8 @@ public final class ChannelInbox: Sendable {
   /// Processes the events of a workspace, the oldest first.
   public func process(in workspace: Identifier, now: WallTime) async {
     for _ in 0..<ChannelInbox.roundsMax {
-      do throws(Delay) {
-        let pending = try await run(ChannelEvents.pending(in: workspace))
+      do throws(InboxDelay) {
+        let pending = try await database.bring(ChannelEvents.pending(in: workspace))
         let isWhole = await process(pending, in: workspace, now: now)
         guard isWhole, pending.count == ChannelEvents.processedMax else { return }
       } catch {
@@ -106,16 +99,13 @@ public final class ChannelInbox: Sendable {
     _ events: [ChannelEvents.Pending], in workspace: Identifier, now: WallTime
   ) async -> Bool {
     for event in events {
-      do throws(Delay) {
+      do throws(InboxDelay) {
         try await settle(event, try await result(of: event, in: workspace, now: now), workspace)
       } catch {
-        guard case .query(.refused(let state, _)) = error, !state.isTransient else {
-          report(error)
-          return false
-        }
-        // It would be refused again, and others would wait behind it.
         report(error)
-        do throws(Delay) {
+        // It would be refused again, and others would wait behind it.
+        guard error.refusal != nil else { return false }
+        do throws(InboxDelay) {
           try await settle(event, .refused, workspace)
         } catch {
           report(error)
@@ -128,13 +118,14 @@ public final class ChannelInbox: Sendable {
 
   private func settle(
     _ event: ChannelEvents.Pending, _ result: ChannelEvents.Result, _ workspace: Identifier
-  ) async throws(Delay) {
-    _ = try await run(Statement(ChannelEvents.settle(event, result, in: workspace)) { $0.count })
+  ) async throws(InboxDelay) {
+    _ = try await database.bring(
+      Statement(ChannelEvents.settle(event, result, in: workspace)) { $0.count })
   }
 
   private func result(
     of event: ChannelEvents.Pending, in workspace: Identifier, now: WallTime
-  ) async throws(Delay) -> ChannelEvents.Result {
+  ) async throws(InboxDelay) -> ChannelEvents.Result {
     guard let channel = Channels.named(event.channel), let address = event.address else {
       return .unsupported
     }
@@ -159,19 +150,19 @@ public final class ChannelInbox: Sendable {
   private func note(
     _ kind: String, of person: ChannelPeople.Person, _ event: ChannelEvents.Pending,
     _ meaning: InboundEvent, _ now: WallTime
-  ) async throws(Delay) {
+  ) async throws(InboxDelay) {
     let query = ChannelPeople.note(
       kind, of: person, event: person.identifier("friend_event:" + event.id), at: meaning.at,
       visitor: random(now), replyToken: meaning.replyToken)
-    _ = try await run(Statement(query) { $0.count })
+    _ = try await database.bring(Statement(query) { $0.count })
   }
 
   private func append(
     _ message: Message, of person: ChannelPeople.Person, _ meaning: InboundEvent, _ now: WallTime
-  ) async throws(Delay) -> ChannelEvents.Result {
+  ) async throws(InboxDelay) -> ChannelEvents.Result {
     let id = message.id
     for attempt in 0..<ChannelInbox.attemptsMax {
-      let arrival = try await run(
+      let arrival = try await database.bring(
         ChannelPeople.arrive(
           person, message: id, session: person.session(for: id, attempt: attempt),
           visitor: random(now), replyToken: meaning.replyToken, at: meaning.at))
@@ -181,7 +172,7 @@ public final class ChannelInbox: Sendable {
       guard let session = arrival.session else { continue }
       if arrival.isToReopen {
         let line = person.identifier("reopened:\(id)")
-        _ = try await run(
+        _ = try await database.bring(
           Statement(ChannelPeople.reopen(session, line: line, in: person.workspace)) { $0.count })
         sessions.changed(session: session, of: person.workspace)
       }
@@ -210,7 +201,7 @@ public final class ChannelInbox: Sendable {
   /// The message as it is in the log. Its file is bound to it before.
   private func shown(
     _ message: Message, by uploader: Uploader
-  ) async throws(Delay) -> (kind: EntryKind, body: String, payload: [UInt8]) {
+  ) async throws(InboxDelay) -> (kind: EntryKind, body: String, payload: [UInt8]) {
     let missing: String
     switch message.content {
     case nil: return (.text, message.body, message.payload)
@@ -243,19 +234,7 @@ public final class ChannelInbox: Sendable {
     return all.count <= Limits.payloadBytes ? all : own
   }
 
-  private func run<Answer>(_ statement: Statement<Answer>) async throws(Delay) -> Answer {
-    do throws(QueryFailure) {
-      return try await database.run(statement)
-    } catch {
-      throw .query(error)
-    }
-  }
-
-  /// An unavailable or overloaded PostgreSQL is not logged here.
-  private func report(_ delay: Delay) {
-    guard case .query(.refused(let state, let message)) = delay, !state.isTransient else { return }
-    log(
-      "a channel's event cannot be processed: PostgreSQL refused a statement: \(state.code) "
-        + message)
+  private func report(_ delay: InboxDelay) {
+    if let refusal = delay.refusal { log("a channel's event cannot be processed: \(refusal)") }
   }
 }

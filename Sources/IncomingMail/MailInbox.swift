@@ -12,13 +12,6 @@ import Postgres
 public import Primitives
 
 public final class MailInbox: Sendable {
-  /// Why a reply stays where it is.
-  private enum Delay: Error {
-    case query(QueryFailure)
-    /// The store is unavailable, or the conversation changed too often meanwhile.
-    case later
-  }
-
   private enum Appended {
     /// Nil: in a conversation that was deleted since.
     case stored(in: Identifier?)
@@ -45,8 +38,8 @@ public final class MailInbox: Sendable {
 
   /// Workspaces with replies that are not processed. Empty after a failure.
   public func workspaces() async -> [Identifier] {
-    do throws(Delay) {
-      return try await run(MailReceived.workspaces())
+    do throws(InboxDelay) {
+      return try await database.bring(MailReceived.workspaces())
     } catch {
       report(error)
       return []
@@ -56,15 +49,15 @@ public final class MailInbox: Sendable {
   /// Processes the replies of a workspace, the oldest first. One that cannot be processed now
   /// keeps back the later ones of its conversation, so that they stay in order.
   public func process(in workspace: Identifier) async {
-    do throws(Delay) {
+    do throws(InboxDelay) {
       var delayed: Set<Identifier> = []
-      for reply in try await run(MailReceived.pending(in: workspace))
+      for reply in try await database.bring(MailReceived.pending(in: workspace))
       where !delayed.contains(reply.session) {
-        do throws(Delay) {
+        do throws(InboxDelay) {
           try await store(reply, in: workspace)
         } catch {
           report(error)
-          guard case .query(.refused(let state, _)) = error, !state.isTransient else {
+          guard error.refusal != nil else {
             delayed.insert(reply.session)
             continue
           }
@@ -79,13 +72,14 @@ public final class MailInbox: Sendable {
 
   private func settle(
     _ reply: MailReceived.Pending, _ refusal: MailRefusal?, in session: Identifier?
-  ) async throws(Delay) {
-    _ = try await run(Statement(MailReceived.settle(reply.key, refusal, in: session)) { $0.count })
+  ) async throws(InboxDelay) {
+    _ = try await database.bring(
+      Statement(MailReceived.settle(reply.key, refusal, in: session)) { $0.count })
   }
 
   private func store(
     _ reply: MailReceived.Pending, in workspace: Identifier
-  ) async throws(Delay) {
+  ) async throws(InboxDelay) {
     // Another gateway may have the key.
     guard let content = IncomingReply(reply.content, key: reply.key, by: secrets) else {
       throw .later
@@ -102,10 +96,10 @@ public final class MailInbox: Sendable {
 
   private func append(
     _ part: Int, of reply: MailReceived.Pending, _ content: IncomingReply, _ workspace: Identifier
-  ) async throws(Delay) -> Appended {
+  ) async throws(InboxDelay) -> Appended {
     let id = MailKey.message(part, of: reply.key, in: workspace)
     for attempt in 0..<MailInbox.attemptsMax {
-      let arrival = try await run(
+      let arrival = try await database.bring(
         ConversationReturn.arrive(
           reply.session, in: workspace, message: id,
           fresh: MailKey.session(attempt, of: reply.key, in: workspace)))
@@ -139,7 +133,7 @@ public final class MailInbox: Sendable {
   private func message(
     _ part: Int, _ id: Identifier, of content: IncomingReply,
     by arrival: ConversationReturn.Arrival, in session: Identifier, _ workspace: Identifier
-  ) async throws(Delay) -> (kind: EntryKind, body: String, payload: [UInt8])? {
+  ) async throws(InboxDelay) -> (kind: EntryKind, body: String, payload: [UInt8])? {
     let body = content.bodies.indices.contains(part) ? content.bodies[part] : nil
     var files: [Attachment] = []
     if part == content.messageCount - 1, !content.files.isEmpty {
@@ -161,19 +155,7 @@ public final class MailInbox: Sendable {
     )
   }
 
-  private func run<Answer>(_ statement: Statement<Answer>) async throws(Delay) -> Answer {
-    do throws(QueryFailure) {
-      return try await database.run(statement)
-    } catch {
-      throw .query(error)
-    }
-  }
-
-  /// An unavailable or overloaded PostgreSQL is not logged here.
-  private func report(_ delay: Delay) {
-    guard case .query(.refused(let state, let message)) = delay, !state.isTransient else { return }
-    log(
-      "a reply by e-mail cannot be processed: PostgreSQL refused a statement: \(state.code) "
-        + message)
+  private func report(_ delay: InboxDelay) {
+    if let refusal = delay.refusal { log("a reply by e-mail cannot be processed: \(refusal)") }
   }
 }

@@ -92,6 +92,9 @@ class LineRun(WidgetRun):
         page.wait_for_function("() => document.querySelector('.say.in img')?.naturalWidth > 0")
         self.promise("a picture of the person is shown in the thread")
         expect(page.get_by_role("heading", name="From LINE", exact=True)).to_be_visible()
+        self.platform.tell(self.platform.message(self.friend, "image", contentProvider={"type": "line"}))
+        expect(page.locator(".say.in .missing")).to_have_text("The file could not be fetched. LINE has deleted it.")
+        self.promise("one that LINE has no longer is a line that says why")
         self.promise("what the visitor column has from LINE is not called from the site",
                      page.get_by_text("From your site").count() == 0)
 

@@ -226,49 +226,49 @@ static const unsigned char brotli_24[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_25[] = {
-#embed "console-work-ar-2892d11654.js"
+#embed "console-work-ar-f767b866b3.js"
 };
 static const unsigned char gzip_25[] = {
-#embed "console-work-ar-2892d11654.js.gz"
+#embed "console-work-ar-f767b866b3.js.gz"
 };
 static const unsigned char brotli_25[] = {
-#embed "console-work-ar-2892d11654.js.br"
+#embed "console-work-ar-f767b866b3.js.br"
 };
 static const unsigned char plain_26[] = {
-#embed "console-work-de-5922e450c5.js"
+#embed "console-work-de-235e6a635e.js"
 };
 static const unsigned char gzip_26[] = {
-#embed "console-work-de-5922e450c5.js.gz"
+#embed "console-work-de-235e6a635e.js.gz"
 };
 static const unsigned char brotli_26[] = {
-#embed "console-work-de-5922e450c5.js.br"
+#embed "console-work-de-235e6a635e.js.br"
 };
 static const unsigned char plain_27[] = {
-#embed "console-work-es-e0af1c9bae.js"
+#embed "console-work-es-bdc8158262.js"
 };
 static const unsigned char gzip_27[] = {
-#embed "console-work-es-e0af1c9bae.js.gz"
+#embed "console-work-es-bdc8158262.js.gz"
 };
 static const unsigned char brotli_27[] = {
-#embed "console-work-es-e0af1c9bae.js.br"
+#embed "console-work-es-bdc8158262.js.br"
 };
 static const unsigned char plain_28[] = {
-#embed "console-work-ja-df405192d6.js"
+#embed "console-work-ja-ce7c995eed.js"
 };
 static const unsigned char gzip_28[] = {
-#embed "console-work-ja-df405192d6.js.gz"
+#embed "console-work-ja-ce7c995eed.js.gz"
 };
 static const unsigned char brotli_28[] = {
-#embed "console-work-ja-df405192d6.js.br"
+#embed "console-work-ja-ce7c995eed.js.br"
 };
 static const unsigned char plain_29[] = {
-#embed "console-work-th-10bf063659.js"
+#embed "console-work-th-1d6ed409e8.js"
 };
 static const unsigned char gzip_29[] = {
-#embed "console-work-th-10bf063659.js.gz"
+#embed "console-work-th-1d6ed409e8.js.gz"
 };
 static const unsigned char brotli_29[] = {
-#embed "console-work-th-10bf063659.js.br"
+#embed "console-work-th-1d6ed409e8.js.br"
 };
 static const unsigned char plain_30[] = {
 #embed "console-settings-ar-1b2c7b98e2.js"
@@ -325,13 +325,13 @@ static const unsigned char brotli_35[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_36[] = {
-#embed "console-3b7fa67d93.css"
+#embed "console-1747fb11a3.css"
 };
 static const unsigned char gzip_36[] = {
-#embed "console-3b7fa67d93.css.gz"
+#embed "console-1747fb11a3.css.gz"
 };
 static const unsigned char brotli_36[] = {
-#embed "console-3b7fa67d93.css.br"
+#embed "console-1747fb11a3.css.br"
 };
 static const unsigned char plain_37[] = {
 #embed "icon-192-799c892582.png"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-df6e718a00.js"
+#embed "console-files-31b5951db5.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-df6e718a00.js.gz"
+#embed "console-files-31b5951db5.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-df6e718a00.js.br"
+#embed "console-files-31b5951db5.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-a468836aad.js"
+#embed "console-replies-f726643a0b.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-a468836aad.js.gz"
+#embed "console-replies-f726643a0b.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-a468836aad.js.br"
+#embed "console-replies-f726643a0b.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-96eabe8cdd.js"
+#embed "console-pages-f2f47e9d66.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-96eabe8cdd.js.gz"
+#embed "console-pages-f2f47e9d66.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-96eabe8cdd.js.br"
+#embed "console-pages-f2f47e9d66.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-ecb6791c1f.js"
+#embed "console-6392500885.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-ecb6791c1f.js.gz"
+#embed "console-6392500885.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-ecb6791c1f.js.br"
+#embed "console-6392500885.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-a6430edd7b.js"
+#embed "setup-27305d4375.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-a6430edd7b.js.gz"
+#embed "setup-27305d4375.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-a6430edd7b.js.br"
+#embed "setup-27305d4375.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -555,23 +555,23 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
-    {"/assets/console-work-ar-2892d11654.js",
+    {"/assets/console-work-ar-f767b866b3.js",
      "/assets/console-work-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_25), FORM(gzip_25), FORM(brotli_25)},
-    {"/assets/console-work-de-5922e450c5.js",
+    {"/assets/console-work-de-235e6a635e.js",
      "/assets/console-work-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_26), FORM(gzip_26), FORM(brotli_26)},
-    {"/assets/console-work-es-e0af1c9bae.js",
+    {"/assets/console-work-es-bdc8158262.js",
      "/assets/console-work-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_27), FORM(gzip_27), FORM(brotli_27)},
-    {"/assets/console-work-ja-df405192d6.js",
+    {"/assets/console-work-ja-ce7c995eed.js",
      "/assets/console-work-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_28), FORM(gzip_28), FORM(brotli_28)},
-    {"/assets/console-work-th-10bf063659.js",
+    {"/assets/console-work-th-1d6ed409e8.js",
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
@@ -599,7 +599,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
-    {"/assets/console-3b7fa67d93.css",
+    {"/assets/console-1747fb11a3.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_36), FORM(gzip_36), FORM(brotli_36)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-df6e718a00.js",
+    {"/assets/console-files-31b5951db5.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-a468836aad.js",
+    {"/assets/console-replies-f726643a0b.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-96eabe8cdd.js",
+    {"/assets/console-pages-f2f47e9d66.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-ecb6791c1f.js",
+    {"/assets/console-6392500885.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-a6430edd7b.js",
+    {"/assets/setup-27305d4375.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},

@@ -68,6 +68,8 @@ interface Payload extends Card {
   comment?: string;
   /** The message came by e-mail. */
   email?: object;
+  /** Why what came on a channel, such as a picture, could not be fetched. */
+  missing?: string;
   /** Of the kind `file`: its files, and whether the body is a caption that somebody wrote. */
   attachments?: AttachmentFile[];
   caption?: boolean;

@@ -28,6 +28,10 @@ export function extra({ key, payload }) {
   if (!payload || typeof payload !== 'object') return null;
   // `MailLine` adds who has written it.
   if (payload.email) return el('p.by-mail', { 'data-id': key }, t('By e-mail'));
+  // What a person sent on a channel, such as a picture, that the platform did not give.
+  if (typeof payload.missing === 'string') {
+    return el('p.missing', {}, t('The file could not be fetched. {}', payload.missing));
+  }
   const cards = list(payload.cards).slice(0, CARDS_MAX);
   if (cards.length) return el('div.cards', {}, ...cards.map((one) => card(one)));
   if (payload.title) return card(payload);

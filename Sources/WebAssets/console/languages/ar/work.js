@@ -460,6 +460,7 @@ export default {
   'The conversations, ratings and events of {1} ({2}) go to {3} ({4}).': 'تنتقل محادثات وتقييمات وأحداث {1} ({2}) إلى {3} ({4}).',
   'The draft is complete': 'اكتملت المسودة',
   'The draft was changed, so it stays.': 'تم تعديل المسودة، لذلك تبقى.',
+  'The file could not be fetched. {}': 'تعذّر جلب الملف. {}',
   'The first question appears in the list by itself, with a sound.': 'يظهر السؤال الأول في القائمة من تلقاء نفسه مع صوت.',
   'The first {1} of {2}. Narrow the list to find others.': 'أول {1} من {2}. ضيّق القائمة للعثور على غيرهم.',
   'The link counts once, for 30 minutes. If nothing comes, look in the spam folder, or ask an administrator of your workspace.': 'يصلح الرابط مرة واحدة ولمدة 30 دقيقة. إذا لم يصل شيء، فتحقق من مجلد الرسائل غير المرغوب فيها أو اسأل مسؤولًا في مساحة العمل.',

@@ -459,6 +459,7 @@ export default {
   'The conversations, ratings and events of {1} ({2}) go to {3} ({4}).': 'Die Gespräche, Bewertungen und Ereignisse von {1} ({2}) gehen an {3} ({4}) über.',
   'The draft is complete': 'Der Entwurf ist fertig',
   'The draft was changed, so it stays.': 'Der Entwurf wurde geändert und bleibt deshalb stehen.',
+  'The file could not be fetched. {}': 'Die Datei konnte nicht geholt werden. {}',
   'The first question appears in the list by itself, with a sound.': 'Die erste Frage erscheint von selbst in der Liste, mit einem Ton.',
   'The first {1} of {2}. Narrow the list to find others.': 'Die ersten {1} von {2}. Grenzen Sie die Liste ein, um andere zu finden.',
   'The link counts once, for 30 minutes. If nothing comes, look in the spam folder, or ask an administrator of your workspace.': 'Der Link gilt einmal und 30 Minuten lang. Falls nichts kommt, sehen Sie im Spam-Ordner nach, oder fragen Sie einen Administrator Ihres Arbeitsbereichs.',

@@ -459,6 +459,7 @@ export default {
   'The conversations, ratings and events of {1} ({2}) go to {3} ({4}).': 'Las conversaciones, valoraciones y eventos de {1} ({2}) pasan a {3} ({4}).',
   'The draft is complete': 'El borrador está listo',
   'The draft was changed, so it stays.': 'El borrador se modificó, así que se conserva.',
+  'The file could not be fetched. {}': 'No se pudo obtener el archivo. {}',
   'The first question appears in the list by itself, with a sound.': 'La primera pregunta aparece sola en la lista, con un sonido.',
   'The first {1} of {2}. Narrow the list to find others.': 'Los primeros {1} de {2}. Acote la lista para encontrar otros.',
   'The link counts once, for 30 minutes. If nothing comes, look in the spam folder, or ask an administrator of your workspace.': 'El enlace sirve una vez, durante 30 minutos. Si no llega nada, mire en la carpeta de spam o pregunte a un administrador de su espacio de trabajo.',

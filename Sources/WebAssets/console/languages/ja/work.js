@@ -459,6 +459,7 @@ export default {
   'The conversations, ratings and events of {1} ({2}) go to {3} ({4}).': '{1}（{2}）の会話、評価、イベントは{3}（{4}）に移ります。',
   'The draft is complete': '下書きができました',
   'The draft was changed, so it stays.': '下書きは変更されているため、そのまま残ります。',
+  'The file could not be fetched. {}': 'ファイルを取得できませんでした。{}',
   'The first question appears in the list by itself, with a sound.': '最初の質問は、音とともに自動で一覧に表示されます。',
   'The first {1} of {2}. Narrow the list to find others.': '{2}件中の最初の{1}件です。ほかを探すには絞り込んでください。',
   'The link counts once, for 30 minutes. If nothing comes, look in the spam folder, or ask an administrator of your workspace.': 'リンクは 30 分間、1 回だけ使えます。届かない場合は、迷惑メールフォルダを確認するか、ワークスペースの管理者に問い合わせてください。',

@@ -459,6 +459,7 @@ export default {
   'The conversations, ratings and events of {1} ({2}) go to {3} ({4}).': 'การสนทนา คะแนน และเหตุการณ์ของ {1} ({2}) จะย้ายไปที่ {3} ({4})',
   'The draft is complete': 'ร่างเสร็จแล้ว',
   'The draft was changed, so it stays.': 'ร่างถูกแก้ไขแล้ว จึงคงไว้',
+  'The file could not be fetched. {}': 'ดึงไฟล์ไม่ได้ {}',
   'The first question appears in the list by itself, with a sound.': 'คำถามแรกจะปรากฏในรายการเองพร้อมเสียง',
   'The first {1} of {2}. Narrow the list to find others.': '{1} รายการแรกจาก {2} จำกัดรายการเพื่อหาที่เหลือ',
   'The link counts once, for 30 minutes. If nothing comes, look in the spam folder, or ask an administrator of your workspace.': 'ลิงก์ใช้ได้ครั้งเดียวภายใน 30 นาที หากไม่ได้รับ ให้ดูในโฟลเดอร์สแปม หรือถามผู้ดูแลเวิร์กสเปซของคุณ',
