@@ -70,10 +70,18 @@ class TelegramRun(LineRun):
             return page.locator(".say.out").filter(has_text=text).locator(".state")
 
         expect(state("Or two?")).to_have_text(
-            "Not sent to Telegram: Telegram answered 400: Bad Request: chat not found")
+            "Not sent to Telegram: Telegram answered 400: Bad Request: chat not foundSend again")
         expect(state("Shall I")).to_contain_text("Perhaps not sent to Telegram: Telegram's answer is missing: ")
         self.promise("a refused message has the reason, and one without an answer was perhaps not sent")
         self.both(page, "a conversation on Telegram, its thread")
+        state("Shall I").get_by_role("button", name="Send again").click()
+        expect(state("Shall I")).not_to_contain_text("Perhaps")
+        for _ in range(100):
+            if person.texts.count("Shall I put one aside?") == 2:
+                break
+            page.wait_for_timeout(100)
+        self.promise("a message that was perhaps not sent is sent again if the operator wants it",
+                     person.texts.count("Shall I put one aside?") == 2)
         self.platform.tell(self.platform.member(person, "member", "kicked"))
         expect(page.locator(".channel-line")).to_have_text("The person has blocked your account at Telegram.")
         self.promise("the composer says that the person has blocked the bot")
