@@ -325,13 +325,13 @@ static const unsigned char brotli_35[] = {
 #embed "preview-0ea8eafd7b.css.br"
 };
 static const unsigned char plain_36[] = {
-#embed "console-1747fb11a3.css"
+#embed "console-9a59ab92a0.css"
 };
 static const unsigned char gzip_36[] = {
-#embed "console-1747fb11a3.css.gz"
+#embed "console-9a59ab92a0.css.gz"
 };
 static const unsigned char brotli_36[] = {
-#embed "console-1747fb11a3.css.br"
+#embed "console-9a59ab92a0.css.br"
 };
 static const unsigned char plain_37[] = {
 #embed "icon-192-799c892582.png"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-31b5951db5.js"
+#embed "console-files-019cbd4a55.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-31b5951db5.js.gz"
+#embed "console-files-019cbd4a55.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-31b5951db5.js.br"
+#embed "console-files-019cbd4a55.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-f726643a0b.js"
+#embed "console-replies-18d40f7b54.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-f726643a0b.js.gz"
+#embed "console-replies-18d40f7b54.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-f726643a0b.js.br"
+#embed "console-replies-18d40f7b54.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-f2f47e9d66.js"
+#embed "console-pages-63118942a4.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-f2f47e9d66.js.gz"
+#embed "console-pages-63118942a4.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-f2f47e9d66.js.br"
+#embed "console-pages-63118942a4.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-6392500885.js"
+#embed "console-07f91173bd.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-6392500885.js.gz"
+#embed "console-07f91173bd.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-6392500885.js.br"
+#embed "console-07f91173bd.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -599,7 +599,7 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_35), FORM(gzip_35), FORM(brotli_35)},
-    {"/assets/console-1747fb11a3.css",
+    {"/assets/console-9a59ab92a0.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_36), FORM(gzip_36), FORM(brotli_36)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-31b5951db5.js",
+    {"/assets/console-files-019cbd4a55.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-f726643a0b.js",
+    {"/assets/console-replies-18d40f7b54.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-f2f47e9d66.js",
+    {"/assets/console-pages-63118942a4.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-6392500885.js",
+    {"/assets/console-07f91173bd.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
