@@ -122,7 +122,7 @@ let package = Package(
     layer(
       "Mail",
       [
-        "Webhooks", "HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "JSON",
+        "Webhooks", "HTTPClient", "Directory", "SharedSQL", "Postgres", "OpenSSL", "Kernel", "JSON",
         "Primitives",
       ]),
     layer(

@@ -242,6 +242,10 @@ static const unsigned char channel_parts[] = {
 #embed "sql/20270507_channel_parts.sql"
 };
 
+static const unsigned char mail_alerts[] = {
+#embed "sql/20270508_mail_alerts.sql"
+};
+
 static const unsigned char count_by_sets[] = {
 #embed "sql/20270120_count_by_sets.sql"
 };
@@ -308,6 +312,7 @@ static const chirrup_migration table[] = {
   {"20270505_mail_replies", mail_replies, sizeof mail_replies},
   {"20270506_channel_contents", channel_contents, sizeof channel_contents},
   {"20270507_channel_parts", channel_parts, sizeof channel_parts},
+  {"20270508_mail_alerts", mail_alerts, sizeof mail_alerts},
   {"20270130_follow_application", follow_application, sizeof follow_application},
   {"20270120_count_by_sets", count_by_sets, sizeof count_by_sets},
   {"20261224_passkeys", passkeys, sizeof passkeys},

@@ -133,6 +133,7 @@ extension WorkspaceSettings.Mail {
       "answers": .bool(sendsAnswers), "answers_after_seconds": .int(answersAfterSeconds),
       "sender_name": .string(senderName), "sender_address": .string(senderAddress),
       "reply_to": .string(replyTo), "offline_to": .string(offlineTo),
+      "alert_to": .string(alertTo), "alert_after_seconds": .int(alertAfterSeconds),
       "transcripts": .bool(sendsTranscripts),
     ])
   }

@@ -205,6 +205,8 @@ extension WorkspaceSettings.Mail {
     senderAddress = Self.address("sender_address", &reader)
     replyTo = Self.address("reply_to", &reader)
     offlineTo = Self.address("offline_to", &reader)
+    alertTo = Self.address("alert_to", &reader)
+    alertAfterSeconds = reader.int("alert_after_seconds", alertAfterSeconds, in: 0...86_400)
     sendsTranscripts = reader.bool("transcripts", sendsTranscripts)
   }
 

@@ -195,6 +195,10 @@ public struct WorkspaceSettings: Sendable, Equatable {
     public var replyTo = ""
     /// Gets the messages of the offline form; empty: nobody.
     public var offlineTo = ""
+    /// Learns of visitors who wait in the queue; empty: nobody. `chirrup_mail_alert` reads both.
+    public var alertTo = ""
+    /// The seconds for which a visitor waits before.
+    public var alertAfterSeconds = 300
     /// Visitors may have the transcript sent to their address.
     public var sendsTranscripts = true
 

@@ -16,7 +16,9 @@ public enum MailKind: String, Sendable, CaseIterable {
   case offline
   case transcript, invitation
   case passwordReset = "password_reset"
-  case alert, test
+  /// A visitor waits for an operator.
+  case alert
+  case test
 
   /// Messages of this kind that one address gets in an hour; further ones are refused.
   public var perHour: Int64 {
@@ -124,12 +126,13 @@ public enum MailOutbox {
     """
 
   /// Takes the oldest message that is due. Rows of messages that have become needless are settled
-  /// instead: they are too old, or the visitor has read the answers, or wants no e-mail.
+  /// instead: they are too old, or the visitor has read the answers, or wants no e-mail, or waits
+  /// no longer.
   static func take(lease: Identifier, leaseMilliseconds: Int64) -> Query {
     Query(takeSQL, [.uuid(lease), .int(leaseMilliseconds)])
   }
 
-  private static let takeSQL: StaticString = """
+  private static let takeSQL: SQL = """
     WITH due AS MATERIALIZED (
       SELECT o.id FROM mail_outbox o
       WHERE o.state = 'pending' AND o.next_attempt_at <= now()
@@ -145,6 +148,7 @@ public enum MailOutbox {
             AND r.read_seq >= o.last_seq)
           OR EXISTS (SELECT FROM chat_sessions s WHERE s.workspace_id = o.workspace_id
             AND s.id = o.session_id AND s.deleted_at IS NOT NULL)) THEN 'stopped'
+        WHEN o.kind = 'alert' AND \(MailAlert.isNeedless) THEN 'stopped'
         ELSE 'pending' END AS state
       FROM due JOIN mail_outbox o ON o.id = due.id
     )

@@ -203,19 +203,37 @@ public struct MailLoop: OutboxLoop, ~Copyable {
     nextSearch = now.advanced(byMilliseconds: MailLoop.searchMilliseconds)
     guard let rows = database.run(MailDigest.find) else { return }
     let found = MailDigest.found(rows)
+    var isAnyAdded = false
     for digest in found {
       let load = WorkspaceSettings.load(digest.workspace)
       guard let settings = database.run(load.query), let lines = database.run(digest.read) else {
         return
       }
-      add(digest, MailDigest.lines(lines), MailSender(load.answer(settings)))
+      let isAdded = add(digest, MailDigest.lines(lines), MailSender(load.answer(settings)))
+      isAnyAdded = isAnyAdded || isAdded
     }
-    if Int64(found.count) == MailDigest.foundMax { nextSearch = .zero }
+    // What a full outbox refuses is found again: at the next search, not at once.
+    if isAnyAdded, Int64(found.count) == MailDigest.foundMax { nextSearch = .zero }
+    searchAlerts()
   }
 
+  private mutating func searchAlerts() {
+    guard let rows = database.run(MailAlert.find) else { return }
+    for alert in MailAlert.found(rows) {
+      let load = WorkspaceSettings.load(alert.workspace)
+      guard let settings = database.run(load.query) else { return }
+      let content = alert.content(load.answer(settings), publicURL: options.publicURL)
+      guard let content else { continue }
+      let add = MailOutbox.add(
+        content, id: alert.id, kind: .alert, workspace: alert.workspace, sealedBy: options.secrets)
+      guard database.run(add.query) != nil else { return }
+    }
+  }
+
+  /// Whether the outbox has taken it.
   private mutating func add(
     _ digest: MailDigest, _ lines: [MailDigest.Line], _ sender: MailSender
-  ) {
+  ) -> Bool {
     let token = UnsubscribeToken(workspace: digest.workspace, address: digest.address)
     let unsubscribe = options.publicURL.map {
       $0 + UnsubscribeToken.path + token.text(by: options.secrets)
@@ -228,14 +246,12 @@ public struct MailLoop: OutboxLoop, ~Copyable {
         lines, sender: sender, unsubscribe: unsubscribe, reply: reply)
     else {
       // The row is the mark: such an address is not looked at again.
-      _ = database.run(MailOutbox.unsendable(digest, id: id))
-      return
+      return database.run(MailOutbox.unsendable(digest, id: id)) != nil
     }
-    _ = database.run(
-      MailOutbox.add(
-        content, id: id, kind: .answers, workspace: digest.workspace,
-        answers: (digest.first, digest.last), sealedBy: options.secrets
-      ).query)
+    let add = MailOutbox.add(
+      content, id: id, kind: .answers, workspace: digest.workspace,
+      answers: (digest.first, digest.last), sealedBy: options.secrets)
+    return database.run(add.query).map(add.answer) ?? false
   }
 
   private mutating func sweep(_ now: Instant) {

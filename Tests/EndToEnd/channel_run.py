@@ -63,8 +63,8 @@ class ChannelRun:
                 self.promise(f"never: {what() if callable(what) else what}", False)
             time.sleep(0.05)
 
-    def metric(self, name: str) -> int:
-        with urllib.request.urlopen(self.options.base_url + "/metrics", timeout=30) as answer:
+    def metric(self, name: str, url: str | None = None) -> int:
+        with urllib.request.urlopen((url or self.options.base_url) + "/metrics", timeout=30) as answer:
             found = re.search(rf"^chirrup_{re.escape(name)} (\d+)", answer.read().decode(), re.MULTILINE)
         return int(found.group(1)) if found else -1
 
@@ -94,9 +94,9 @@ class ChannelRun:
             self.process.wait()
         self.until("the gateway is gone", lambda: not self.is_ready())
 
-    def is_ready(self) -> bool:
+    def is_ready(self, url: str | None = None) -> bool:
         try:
-            with urllib.request.urlopen(self.options.base_url + "/readyz", timeout=5) as answer:
+            with urllib.request.urlopen((url or self.options.base_url) + "/readyz", timeout=5) as answer:
                 return answer.status == 200
         except OSError:
             return False

@@ -35,6 +35,7 @@ not_logged() { ! grep -E "$1" "$log"; }
 
 check "contents of LINE" "$python" "$folder/line_contents_test.py" --base-url "$url" --database "$database" \
   --psql "$(postgres_bin)/psql" --operator-token "$(token operator)" --chirrup "$chirrup" --listen "127.0.0.1:$port" \
-  --gateway "$gateway_pid" --log "$log" --platform-port "$platform_port" --files "$work/files" --scanner "$scanner"
+  --gateway "$gateway_pid" --log "$log" --platform-port "$platform_port" --files "$work/files" --scanner "$scanner" \
+  --other "127.0.0.1:$(free_port)"
 check "no token, secret or name of a file is in the log" not_logged 'secret-of-|token-of-|bill of Mali'
 check "no statement was refused" is_unrefused

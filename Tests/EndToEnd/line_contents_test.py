@@ -4,6 +4,7 @@ import hashlib
 import os
 import secrets
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ PICTURES, KILLS = 30, 5
 
 class ContentRun(LineRun):
     parts = ("kinds", "order", "not_ready", "rules", "gone", "cut", "many", "outage", "late", "no_token", "banned",
-             "killed", "tidy")
+             "killed", "two_gateways", "tidy")
 
     def run(self) -> None:
         line_sdk.check(self.platform, self.promise)
@@ -313,6 +314,41 @@ class ContentRun(LineRun):
             self.promise(f"{len(found)} messages, kill -9 {KILLS} times: none is lost, doubled, out of order or damaged",
                          found == expected[friend.id] and len(self.conversations(friend)) == 1)
 
+    def two_gateways(self) -> None:
+        """On one database and one folder: both fetch, and one of them is killed while it does."""
+        def stored() -> list[int]:
+            return [self.metric('channel_contents_total{result="stored"}', url) for url in urls]
+
+        urls = [self.options.base_url, f"http://{self.options.other}"]
+        with open(self.options.log, "ab") as log:
+            other = subprocess.Popen(
+                [self.options.chirrup, "serve", "--demo", "--listen", self.options.other, "--database-url",
+                 self.options.database], stdout=log, stderr=log)
+        try:
+            self.until("the other one is ready", lambda: self.is_ready(urls[1]))
+            friends = [self.platform.friend(f"Two {n}") for n in range(24)]
+            before = stored()
+            for is_killed in (False, True):
+                files = {it.id: PDF + secrets.token_bytes(300_000) for it in friends}
+                sent = [self.send(it, "file", files[it.id], "application/pdf", "two.pdf", pause=0.3) for it in friends]
+                if is_killed:
+                    self.until("downloads run", lambda: self.contents.running == 24, 20)
+                    other.kill()
+                for friend in friends:
+                    self.expect(friend, *["📎 two.pdf"] * (1 + is_killed), limit=120)
+                counts = [content.requests for content in sent]
+                whole = all(self.download(it, self.entries(it)[-1]) == files[it.id] for it in friends)
+                if is_killed:
+                    self.promise(f"what the killed one was fetching, the other one fetches: {counts}",
+                                 whole and set(counts) == {1, 2})
+                else:
+                    shares = [after - begin for begin, after in zip(before, stored())]
+                    self.promise(f"two gateways share the work, {shares}, and fetch each file once",
+                                 whole and set(counts) == {1} and min(shares) > 0 and sum(shares) == len(friends))
+        finally:
+            other.kill()
+            other.wait()
+
     def tidy(self) -> None:
         self.promise("no content is left to be fetched", self.sql("SELECT count(*) FROM channel_contents") == "0")
         self.sql("UPDATE chat_attachments SET removed_at = removed_at - interval '1 hour' WHERE state = 'removed'")
@@ -336,4 +372,4 @@ class ContentRun(LineRun):
 
 
 if __name__ == "__main__":
-    sys.exit(main(ContentRun, "files", "scanner"))
+    sys.exit(main(ContentRun, "files", "scanner", "other"))

@@ -277,6 +277,21 @@ class Mail:
                      message["To"] == "desk@example.org" and message["Reply-To"] == "kim@example.org"
                      and "Call <me>." in plain(message) and "Call &lt;me&gt;." in html(message))
 
+    def alert(self) -> None:
+        self.settings(alert_to="team@example.org", alert_after_seconds=2)
+        visitor = Visitor(self, "Ann", "")
+
+        def alerts() -> list:
+            return [it for it in map(parse, self.box()) if it["Subject"] == "Ann is waiting"]
+
+        message = self.until("the alert", alerts)[0]
+        self.promise("who waits for too long is told to the team, with what they said",
+                     recipient(message) == "team@example.org" and "Do you have HB-240 freehubs?" in plain(message)
+                     and f"/console#{visitor.session}" in plain(message))
+        time.sleep(7)
+        self.promise("once", alerts() == [])
+        self.settings(alert_to="")
+
     def transcript(self) -> None:
         visitor = Visitor(self, "Tam", "tam@example.org")
         path = f"/api/v1/widget/sessions/{visitor.session}/transcript/mail"
@@ -436,7 +451,7 @@ class Mail:
 
     def run(self) -> int:
         self.exim()
-        for part in (self.answers, self.hostile, self.offline, self.transcript, self.passwords,
+        for part in (self.answers, self.hostile, self.offline, self.alert, self.transcript, self.passwords,
                      lambda: self.test_message("STARTTLS")):
             part()
         self.stop()

@@ -60,7 +60,7 @@ final class RunningGateway {
     silent.logLevel = .critical
     let logger = book?.logger ?? silent
     let options = GatewayOptions(
-      settings: settings, version: version, schema: "20270507_channel_parts",
+      settings: settings, version: version, schema: "20270508_mail_alerts",
       databaseURL: try Roles.gateway(url),
       signingSecret: Array(repeating: 9, count: 32),
       tokens: TokenAuthority(secret: Array(repeating: 9, count: 32)),

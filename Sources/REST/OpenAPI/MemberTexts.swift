@@ -393,6 +393,8 @@ enum MemberTexts {
     Settings.sender_name | Empty: the widget's name, or the workspace's. | Tidewater Cycles
     Settings.sender_address | Empty: the gateway's. | help@example.com
     Settings.reply_to | Empty: the sender. | help@example.com
+    Settings.alert_to | Learns of visitors who wait in the queue; empty: nobody. | team@example.com
+    Settings.alert_after_seconds | The seconds for which a visitor waits before. | 300
     Settings.offline_to | Gets the messages of the offline form; empty: nobody. | help@example.com
     Settings.transcripts | Visitors may have the transcript sent to their address. | true
     webhook | The webhook. |

@@ -30,7 +30,8 @@ extension Schema {
       ]),
       "mail": object([
         "answers": bool, "answers_after_seconds": count, "sender_name": text,
-        "sender_address": text, "reply_to": text, "offline_to": text, "transcripts": bool,
+        "sender_address": text, "reply_to": text, "offline_to": text, "alert_to": text,
+        "alert_after_seconds": count, "transcripts": bool,
       ]),
     ]),
     "allowed_origins": array(of: text).orNull, "public_key": text, "workspace": named,
@@ -120,6 +121,10 @@ extension Schema {
         "reply_to": mailAddress.described("Empty: the sender."),
         "offline_to": mailAddress.described(
           "Gets the messages of the offline form; empty: nobody."),
+        "alert_to": mailAddress.described(
+          "Learns of visitors who wait in the queue; empty: nobody."),
+        "alert_after_seconds": int(0...86_400).described(
+          "The seconds for which a visitor waits before."),
         "transcripts": bool.described("Visitors may have the transcript sent to their address."),
       ]),
     ]),

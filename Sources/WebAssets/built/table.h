@@ -271,49 +271,49 @@ static const unsigned char brotli_29[] = {
 #embed "console-work-th-1d6ed409e8.js.br"
 };
 static const unsigned char plain_30[] = {
-#embed "console-settings-ar-1b2c7b98e2.js"
+#embed "console-settings-ar-7a16a2f886.js"
 };
 static const unsigned char gzip_30[] = {
-#embed "console-settings-ar-1b2c7b98e2.js.gz"
+#embed "console-settings-ar-7a16a2f886.js.gz"
 };
 static const unsigned char brotli_30[] = {
-#embed "console-settings-ar-1b2c7b98e2.js.br"
+#embed "console-settings-ar-7a16a2f886.js.br"
 };
 static const unsigned char plain_31[] = {
-#embed "console-settings-de-dca153e4bf.js"
+#embed "console-settings-de-f508d9c5c7.js"
 };
 static const unsigned char gzip_31[] = {
-#embed "console-settings-de-dca153e4bf.js.gz"
+#embed "console-settings-de-f508d9c5c7.js.gz"
 };
 static const unsigned char brotli_31[] = {
-#embed "console-settings-de-dca153e4bf.js.br"
+#embed "console-settings-de-f508d9c5c7.js.br"
 };
 static const unsigned char plain_32[] = {
-#embed "console-settings-es-c954f40557.js"
+#embed "console-settings-es-39acdde097.js"
 };
 static const unsigned char gzip_32[] = {
-#embed "console-settings-es-c954f40557.js.gz"
+#embed "console-settings-es-39acdde097.js.gz"
 };
 static const unsigned char brotli_32[] = {
-#embed "console-settings-es-c954f40557.js.br"
+#embed "console-settings-es-39acdde097.js.br"
 };
 static const unsigned char plain_33[] = {
-#embed "console-settings-ja-d0d4b3a058.js"
+#embed "console-settings-ja-86e4728bc9.js"
 };
 static const unsigned char gzip_33[] = {
-#embed "console-settings-ja-d0d4b3a058.js.gz"
+#embed "console-settings-ja-86e4728bc9.js.gz"
 };
 static const unsigned char brotli_33[] = {
-#embed "console-settings-ja-d0d4b3a058.js.br"
+#embed "console-settings-ja-86e4728bc9.js.br"
 };
 static const unsigned char plain_34[] = {
-#embed "console-settings-th-396ea2c90b.js"
+#embed "console-settings-th-6c8a552e94.js"
 };
 static const unsigned char gzip_34[] = {
-#embed "console-settings-th-396ea2c90b.js.gz"
+#embed "console-settings-th-6c8a552e94.js.gz"
 };
 static const unsigned char brotli_34[] = {
-#embed "console-settings-th-396ea2c90b.js.br"
+#embed "console-settings-th-6c8a552e94.js.br"
 };
 static const unsigned char plain_35[] = {
 #embed "preview-0ea8eafd7b.css"
@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-019cbd4a55.js"
+#embed "console-files-1643604aa8.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-019cbd4a55.js.gz"
+#embed "console-files-1643604aa8.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-019cbd4a55.js.br"
+#embed "console-files-1643604aa8.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-18d40f7b54.js"
+#embed "console-replies-9c041b2235.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-18d40f7b54.js.gz"
+#embed "console-replies-9c041b2235.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-18d40f7b54.js.br"
+#embed "console-replies-9c041b2235.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-63118942a4.js"
+#embed "console-pages-cce6eaefe0.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-63118942a4.js.gz"
+#embed "console-pages-cce6eaefe0.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-63118942a4.js.br"
+#embed "console-pages-cce6eaefe0.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-07f91173bd.js"
+#embed "console-808d876753.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-07f91173bd.js.gz"
+#embed "console-808d876753.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-07f91173bd.js.br"
+#embed "console-808d876753.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-27305d4375.js"
+#embed "setup-2afc7c6137.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-27305d4375.js.gz"
+#embed "setup-2afc7c6137.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-27305d4375.js.br"
+#embed "setup-2afc7c6137.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -575,23 +575,23 @@ static const chirrup_asset assets[] = {
      "/assets/console-work-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_29), FORM(gzip_29), FORM(brotli_29)},
-    {"/assets/console-settings-ar-1b2c7b98e2.js",
+    {"/assets/console-settings-ar-7a16a2f886.js",
      "/assets/console-settings-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_30), FORM(gzip_30), FORM(brotli_30)},
-    {"/assets/console-settings-de-dca153e4bf.js",
+    {"/assets/console-settings-de-f508d9c5c7.js",
      "/assets/console-settings-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_31), FORM(gzip_31), FORM(brotli_31)},
-    {"/assets/console-settings-es-c954f40557.js",
+    {"/assets/console-settings-es-39acdde097.js",
      "/assets/console-settings-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_32), FORM(gzip_32), FORM(brotli_32)},
-    {"/assets/console-settings-ja-d0d4b3a058.js",
+    {"/assets/console-settings-ja-86e4728bc9.js",
      "/assets/console-settings-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_33), FORM(gzip_33), FORM(brotli_33)},
-    {"/assets/console-settings-th-396ea2c90b.js",
+    {"/assets/console-settings-th-6c8a552e94.js",
      "/assets/console-settings-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_34), FORM(gzip_34), FORM(brotli_34)},
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-019cbd4a55.js",
+    {"/assets/console-files-1643604aa8.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-18d40f7b54.js",
+    {"/assets/console-replies-9c041b2235.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-63118942a4.js",
+    {"/assets/console-pages-cce6eaefe0.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-07f91173bd.js",
+    {"/assets/console-808d876753.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-27305d4375.js",
+    {"/assets/setup-2afc7c6137.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},

@@ -107,6 +107,8 @@ interface MailSettings {
   reply_to: string;
   /** Gets the messages of the offline form. */
   offline_to: string;
+  alert_to: string;
+  alert_after_seconds: number;
   transcripts: boolean;
 }
 

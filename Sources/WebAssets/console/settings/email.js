@@ -85,6 +85,10 @@ function fields(form) {
       unit: t('seconds'), min: SECONDS[0], max: SECONDS[1] }),
     text(form, 'mail.offline_to', { label: t('Messages of the offline form go to'), type: 'email',
       max: 254, code: true, hint: t('Empty: nobody is notified.') }),
+    text(form, 'mail.alert_to', { label: t('Alerts go to'), type: 'email', max: 254, code: true,
+      hint: t('Empty: nobody is alerted. Alerts come within business hours.') }),
+    number(form, 'mail.alert_after_seconds', { label: t('Alert when a visitor has waited for'),
+      unit: t('seconds'), min: SECONDS[0], max: SECONDS[1] }),
     toggle(form, 'mail.transcripts', { label: t('Visitors may have the transcript sent'),
       hint: t('To their own address, three times an hour at most') }),
   ];
@@ -105,10 +109,12 @@ export async function open(context) {
     locked: lockedFor(context),
   });
   const save = () => form.save(async () => {
-    const seconds = form.now.mail.answers_after_seconds;
-    if (!Number.isInteger(seconds) || seconds < SECONDS[0] || seconds > SECONDS[1]) {
-      throw refusal('mail.answers_after_seconds',
-        t('Enter a whole number from {1} to {2}.', SECONDS[0], SECONDS[1]));
+    for (const name of /** @type {const} */ (['answers_after_seconds', 'alert_after_seconds'])) {
+      const seconds = form.now.mail[name];
+      if (!Number.isInteger(seconds) || seconds < SECONDS[0] || seconds > SECONDS[1]) {
+        throw refusal(`mail.${name}`,
+          t('Enter a whole number from {1} to {2}.', SECONDS[0], SECONDS[1]));
+      }
     }
     const { settings } = await context.workspace.save({ mail: form.now.mail });
     return { mail: settings.mail };

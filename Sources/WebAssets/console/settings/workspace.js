@@ -32,7 +32,7 @@ const DEFAULTS = {
     types: ['images', 'pdf', 'text', 'office', 'audio', 'video', 'archives'],
   },
   mail: { answers: true, answers_after_seconds: 300, sender_name: '', sender_address: '',
-    reply_to: '', offline_to: '', transcripts: true },
+    reply_to: '', offline_to: '', alert_to: '', alert_after_seconds: 300, transcripts: true },
 };
 
 export class Workspace {
