@@ -207,7 +207,7 @@ def on_line(user, *kinds):
         pass
     for _ in range(100):
         found = [it["id"] for it in ask("GET", f"{talk}?status=open&limit=100", None, owner)["conversations"]
-                 if it["channel"] == "line" and user in it["last_message"]["preview"]]
+                 if it["channel"] == "line" and user in (it["last_message"] or {"preview": ""})["preview"]]
         if found:
             return found[0]
         time.sleep(0.1)

@@ -1,6 +1,7 @@
 -- Alerts by e-mail: after how long somebody learns that a visitor waits.
 -- parent: 20270507_channel_parts
 -- compatible: 20261229_gateways
+-- loses: nothing
 --
 -- An alert's row in mail_outbox is the mark that it was made: its id follows from the conversation and the time since
 -- which it waits (see MailAlert).
