@@ -244,6 +244,24 @@ public enum MailOutbox {
   }
 }
 
+extension MailOutbox {
+  /// Deletes the row of a conversation's last answers, which is the mark that they were sent, if
+  /// they have failed. The next search finds them again, and the visitor's present address.
+  public static func forgetFailure(
+    of session: Identifier, workspace: Identifier
+  ) -> Statement<Bool> {
+    Statement(
+      Query(
+        """
+        DELETE FROM mail_outbox WHERE state = 'failed' AND id = (
+          SELECT id FROM mail_outbox WHERE workspace_id = $1::uuid AND session_id = $2::uuid
+            AND kind = 'answers' ORDER BY last_seq DESC LIMIT 1)
+        RETURNING id
+        """, [.uuid(workspace), .uuid(session)])
+    ) { !$0.isEmpty }
+  }
+}
+
 /// The addresses that get no more answers.
 public enum MailStops {
   public static func add(_ hash: [UInt8], workspace: Identifier) -> Statement<Void> {

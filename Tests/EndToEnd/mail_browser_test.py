@@ -162,6 +162,11 @@ class MailRun(Run):
         line = self.line("Not sent by e-mail to t…@example.org: ")
         self.promise(f"and that one was not, with the reason: {line.inner_text()}", "no such user" in line.inner_text())
         self.looks(page, "thread-failed")
+        line.get_by_role("button", name="Send again").click()
+        self.line("Being sent by e-mail to t…@example.org")
+        message = self.next_mail("the answer again")
+        self.line("Sent by e-mail to t…@example.org, ")
+        self.promise("with Send again it is sent", "Shall I put one aside?" in plain(message))
         self.rest.settings(answers=False)
         other = Visitor(self.rest, "Kim", "kim@example.org")
         with page.expect_response(re.compile(f"{other.session}/mail$")) as answer:

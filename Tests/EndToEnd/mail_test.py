@@ -266,6 +266,12 @@ class Mail:
         state = self.until("the refusal", lambda: [
             m for m in self.state(gone.session)["messages"] if m["state"] == "failed"])
         self.promise("a refusal shows the server's reason", "mailbox unavailable" in state[0]["reason"])
+        self.ask("PUT", "/api/v1/widget/profile", {"name": "Gone", "email": "back@example.org"}, token=gone.token)
+        self.ask("POST", f"{TALK}/{gone.session}/mail/send-again", {})
+        self.promise("with another address they are sent again", recipient(self.next_mail("the answers")) ==
+                     "back@example.org" and [it["state"] for it in self.state(gone.session)["messages"]] == ["sent"])
+        status, text = self.fetch("POST", f"{TALK}/{gone.session}/mail/send-again", {})
+        self.promise("what was sent is not", status == 409 and "no_failed_mail" in text)
 
     def offline(self) -> None:
         self.settings(offline_to="desk@example.org")

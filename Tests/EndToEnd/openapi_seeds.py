@@ -279,6 +279,7 @@ examples = {
     f"POST {talk}/{{id}}/restore": of(id=waiting[6], body={}),
     f"GET {live}/deleted-conversations": of(q="a", limit=2),
     f"GET {talk}/{{id}}/mail": of(id=waiting[0]),
+    f"POST {talk}/{{id}}/mail/send-again": of(id=waiting[0], body={}),
     f"GET {talk}/{{id}}/messages": of(id=waiting[0], around=1),
     f"GET {live}/messages/search": of(q="anybody"),
     f"POST {talk}/{{id}}/messages": of(id=waiting[0], body={"body": "Yes"}),

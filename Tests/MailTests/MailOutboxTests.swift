@@ -177,6 +177,34 @@ import Testing
     #expect(try await found() == [])
   }
 
+  @Test("answers whose e-mail has failed are found again if somebody wants that, with the address")
+  func again() async throws {
+    let session = try await answered(address: "ada@exmaple.org")
+    let first = try #require(try await found().first)
+    #expect(try await add(first))
+    func forget() async throws -> Bool {
+      try await place.database.ask(MailOutbox.forgetFailure(of: session, workspace: place.id))
+    }
+    #expect(try await forget() == false, "it waits")
+    let sent = try #require(try await take())
+    _ = try await place.database.run(
+      MailOutbox.settle(sent.id, isSent: false, reason: "550 no such user"))
+    #expect(try await found() == [])
+    try await run(
+      """
+      UPDATE visitors SET email = 'ada@example.org' WHERE workspace_id = $1::uuid
+        AND id = (SELECT user_id FROM chat_sessions WHERE id = $2::uuid)
+      """, [.uuid(session)])
+    #expect(try await forget())
+    #expect(try await forget() == false)
+    let second = try #require(try await found().first)
+    #expect(second.address == "ada@example.org" && second.first == first.first)
+    #expect(try await add(second))
+    let again = try #require(try await take())
+    _ = try await place.database.run(MailOutbox.settle(again.id, isSent: true, reason: ""))
+    #expect(try await forget() == false, "it was sent")
+  }
+
   // MARK: Attempts
 
   @Test("a message is leased once, oldest first, and its content is gone after it was sent")

@@ -82,6 +82,19 @@ struct MailRoutes: RouteGroup {
 }
 
 extension MailRoutes {
+  /// The next search finds the answers again, unless they are read or too old.
+  func sendAgain(_ call: Call) async throws(Problem) -> APIResponse {
+    _ = try call.request.jsonObject()
+    let state = try await api.database.run(
+      MailConversation.state(of: call.id, workspace: call.workspace))
+    guard state != nil else { throw .noSuchResource }
+    guard api.options.mailFrom != nil else { throw .noMail }
+    let isForgotten = try await api.database.run(
+      MailOutbox.forgetFailure(of: call.id, workspace: call.workspace))
+    guard isForgotten else { throw .noFailedMail }
+    return .json(Array("{}".utf8), status: 202)
+  }
+
   fileprivate static func reply(_ rows: Rows, _ row: Int) -> [UInt8] {
     [UInt8].object {
       $0.appendMember("message_id", orNull: rows.uuid(row, 0))
@@ -125,6 +138,10 @@ extension API {
 }
 
 extension Problem {
+  static let noFailedMail = Problem(
+    status: 409, type: "no_failed_mail", title: "No failed e-mail",
+    detail: "The last e-mail with answers of the conversation has not failed.")
+
   static let noMail = Problem(
     status: 409, type: "no_mail", title: "No e-mail",
     detail: "This gateway has no mail server. Its administrator sets mail.smtp_url.")

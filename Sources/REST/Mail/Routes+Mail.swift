@@ -22,6 +22,11 @@ extension API {
       "Get what of a conversation was sent by e-mail, and what will be",
       response: .conversationMail),
     Route(
+      "POST", "\(conversations)/{id}/mail/send-again",
+      .member(.agent, .conversationsWrite, MailRoutes.sendAgain),
+      "Send the answers again whose last e-mail has failed", body: .nothing, status: 202,
+      response: .nothing, problems: [409]),
+    Route(
       "POST", "/api/v1/widget/sessions/{id}/transcript/mail",
       .visitor(WidgetRoutes.mailTranscript),
       "Send the conversation to the visitor's own address", body: .nothing, status: 202,

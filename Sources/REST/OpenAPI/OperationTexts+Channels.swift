@@ -20,8 +20,9 @@ extension OperationTexts {
     `detail`.
     """,
     "post_admin_live_chat_conversations_id_deliveries_message_send_again": """
-    For messages with the status `failed`. The message is `pending` then, comes before those that \
-    still wait, and keeps its retry key, so the platform takes it once. A second call changes \
+    For messages with the status `failed` or `unknown`. The message is `pending` then, and comes \
+    before those that still wait. It keeps its retry key, so the platform takes it once; one \
+    without such keys, such as Telegram, may get an `unknown` one twice. A second call changes \
     nothing until it has failed again; 409 `is_delivered`: the platform has it.
     """,
     "get_admin_live_chat_conversations_id_deliveries": """

@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-1643604aa8.js"
+#embed "console-files-e3f87ca70a.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-1643604aa8.js.gz"
+#embed "console-files-e3f87ca70a.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-1643604aa8.js.br"
+#embed "console-files-e3f87ca70a.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-9c041b2235.js"
+#embed "console-replies-519c536889.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-9c041b2235.js.gz"
+#embed "console-replies-519c536889.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-9c041b2235.js.br"
+#embed "console-replies-519c536889.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-cce6eaefe0.js"
+#embed "console-pages-e400ed0c51.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-cce6eaefe0.js.gz"
+#embed "console-pages-e400ed0c51.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-cce6eaefe0.js.br"
+#embed "console-pages-e400ed0c51.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-808d876753.js"
+#embed "console-70fb94b070.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-808d876753.js.gz"
+#embed "console-70fb94b070.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-808d876753.js.br"
+#embed "console-70fb94b070.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -409,13 +409,13 @@ static const unsigned char brotli_47[] = {
 #embed "setup-6f6082f145.css.br"
 };
 static const unsigned char plain_48[] = {
-#embed "setup-2afc7c6137.js"
+#embed "setup-99152b0bde.js"
 };
 static const unsigned char gzip_48[] = {
-#embed "setup-2afc7c6137.js.gz"
+#embed "setup-99152b0bde.js.gz"
 };
 static const unsigned char brotli_48[] = {
-#embed "setup-2afc7c6137.js.br"
+#embed "setup-99152b0bde.js.br"
 };
 static const unsigned char plain_49[] = {
 #embed "setup.html"
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-1643604aa8.js",
+    {"/assets/console-files-e3f87ca70a.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-9c041b2235.js",
+    {"/assets/console-replies-519c536889.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-cce6eaefe0.js",
+    {"/assets/console-pages-e400ed0c51.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-808d876753.js",
+    {"/assets/console-70fb94b070.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},
@@ -647,7 +647,7 @@ static const chirrup_asset assets[] = {
      "/assets/setup.css",
      "text/css; charset=utf-8",
      FORM(plain_47), FORM(gzip_47), FORM(brotli_47)},
-    {"/assets/setup-2afc7c6137.js",
+    {"/assets/setup-99152b0bde.js",
      "/assets/setup.js",
      "text/javascript; charset=utf-8",
      FORM(plain_48), FORM(gzip_48), FORM(brotli_48)},

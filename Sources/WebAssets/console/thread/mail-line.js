@@ -4,12 +4,13 @@
 // after a new message, once when that message is due, and while a message is being sent.
 
 import { el } from '../../shared/dom.js';
-import { api } from '../shell/api.js';
+import { api, reasonOf } from '../shell/api.js';
 import { locale, t } from '../shell/language.js';
 
 const SETTLE = 1000; // ms after a message until its row of the outbox may have changed
 const SENDING = 5000; // ms between two requests while a message is being sent
 const SLACK = 5; // s that the gateway may take to send what is due
+const SEARCH = 6000; // ms until the gateway has found what is to be sent again
 const LONGEST = 86_400; // s until a message can be due
 
 /** @typedef {import('./reply-part.js').Told} Told */
@@ -72,6 +73,8 @@ export class MailLine {
   #awaited = 0;
   /** The words on the screen. */
   #sign = '';
+  /** Why the last answers could not be sent again. */
+  #fault = '';
 
   /** @param {Told} told */
   show(told) {
@@ -79,6 +82,7 @@ export class MailLine {
     this.#told = told;
     if (told.id !== before?.id) {
       this.#mail = undefined;
+      this.#fault = '';
       this.#awaited = 0;
       clearTimeout(this.#timer);
     }
@@ -113,6 +117,21 @@ export class MailLine {
     }
   }
 
+  async #sendAgain() {
+    const { id = '' } = this.#told ?? {};
+    this.#fault = '';
+    try {
+      await api.sendMailAgain(id);
+      const last = this.#mail?.messages[0];
+      if (id !== this.#told?.id) return;
+      if (last) last.state = 'pending';
+      this.#later(SEARCH);
+    } catch (error) {
+      if (id === this.#told?.id) this.#fault = reasonOf(error, t('The server is not responding.'));
+    }
+    this.#draw();
+  }
+
   /** @param {ConversationMail} mail */
   #await(mail) {
     const seconds = Math.min(mail.after_seconds ?? LONGEST, LONGEST) + SLACK;
@@ -135,11 +154,15 @@ export class MailLine {
     this.#mark();
     const last = mail?.messages[0];
     const isLeft = this.#told?.online === false && this.#told.isOpen;
-    const words = mail ? [fate(last), isLeft ? aim(mail) : ''] : [];
+    const isFailed = last?.state === 'failed';
+    const words = mail ? [fate(last), isFailed ? this.#fault : '', isLeft ? aim(mail) : ''] : [];
     const sign = words.join('\n');
     if (sign === this.#sign) return;
     this.#sign = sign;
     this.root.replaceChildren(...words.filter(Boolean).map((text, at) => el(
-      `p.channel-line${at === 0 && last?.state === 'failed' ? '.trouble' : ''}`, {}, text)));
+      `p.channel-line${at === 0 && isFailed ? '.trouble' : ''}`, {}, text,
+      at === 0 && isFailed && [' ', el('button.link', {
+        type: 'button', click: () => this.#sendAgain(),
+      }, t('Send again'))])));
   }
 }
