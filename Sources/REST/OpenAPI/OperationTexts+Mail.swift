@@ -13,8 +13,8 @@ extension OperationTexts {
     came back.
     """,
     "post_admin_live_chat_conversations_id_mail_send_again": """
-    They are sent to the visitor's present address within seconds, unless the visitor has read them \
-    or they are older than three days. 409 `no_failed_mail`: the last e-mail has not failed.
+    They are sent to the visitor's present address within seconds, unless the visitor has read \
+    them or they are older than three days. 409 `no_failed_mail`: the last e-mail has not failed.
     """,
     "post_widget_sessions_id_transcript_mail": """
     To the address of the visitor's profile only (409 without one). Three an hour.
