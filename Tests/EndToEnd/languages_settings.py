@@ -17,7 +17,7 @@ DATA = ("pre, td[dir=ltr], .end-state, .scroll .num, option[value*='/'], option[
 #: What they type or show as an example, names of languages and people, and words that are the same in each language.
 TYPED = (
     "/billing", "en, de", "https://", "{{visitor.name}}", "{{operator.name}}", "English", "Deutsch", "Español", "العربية",
-    "日本語", "ไทย", "max_completion_tokens", "max_tokens", "URL", "CSV", "LINE", "P50", "P90", "Mika", "Noor",
+    "日本語", "ไทย", "max_completion_tokens", "max_tokens", "URL", "CSV", "LINE", "Telegram", "P50", "P90", "Mika", "Noor",
     ", UTC", "\u00a0MiB", "demo",
 )
 

@@ -343,7 +343,7 @@ class ContentRun(LineRun):
                                  whole and set(counts) == {1, 2})
                 else:
                     shares = [after - begin for begin, after in zip(before, stored())]
-                    self.promise(f"two gateways share the work, {shares}, and fetch each file once",
+                    self.promise(f"two gateways share the work, {shares}, and fetch each file once: {counts}",
                                  whole and set(counts) == {1} and min(shares) > 0 and sum(shares) == len(friends))
         finally:
             other.kill()

@@ -296,7 +296,9 @@ class Mail:
                      and f"/console#{visitor.session}" in plain(message))
         time.sleep(7)
         self.promise("once", alerts() == [])
-        self.settings(alert_to="")
+        self.settings(alert_to="")  # Other visitors wait too.
+        self.until("all are sent", lambda: self.sql("SELECT count(*) FROM mail_outbox WHERE state = 'pending'") == "0")
+        self.box()
 
     def transcript(self) -> None:
         visitor = Visitor(self, "Tam", "tam@example.org")

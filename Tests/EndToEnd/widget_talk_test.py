@@ -71,6 +71,14 @@ def descendants(parent: int) -> list[tuple[int, str]]:
     return found
 
 
+def signal_if_there(pid: int, number: signal.Signals) -> None:
+    """The browser ends and starts processes at any time."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
 class TalkRun(HostRun):
     def parts(self) -> tuple:
         return (self.teased, self.scrolled, self.draft, self.devices, self.refused, self.bubbles, self.handover,
@@ -395,12 +403,12 @@ class TalkRun(HostRun):
         sockets = len(widget.sockets)
         browser = [pid for pid, name in descendants(os.getpid()) if name.startswith("chrom")]
         for pid in browser:
-            os.kill(pid, signal.SIGSTOP)
+            signal_if_there(pid, signal.SIGSTOP)
         time.sleep(SLEEP)
         for number in range(3):
             self.tell(session, body=f"while it slept, {number}")
         for pid in browser:
-            os.kill(pid, signal.SIGCONT)
+            signal_if_there(pid, signal.SIGCONT)
         expect(widget.theirs).to_have_text([f"while it slept, {number}" for number in range(3)])
         widget.say("Good morning")
         widget.committed()

@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-e3f87ca70a.js"
+#embed "console-files-2dd7467ebd.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-e3f87ca70a.js.gz"
+#embed "console-files-2dd7467ebd.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-e3f87ca70a.js.br"
+#embed "console-files-2dd7467ebd.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-519c536889.js"
+#embed "console-replies-a327f2d47e.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-519c536889.js.gz"
+#embed "console-replies-a327f2d47e.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-519c536889.js.br"
+#embed "console-replies-a327f2d47e.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-e400ed0c51.js"
+#embed "console-pages-e24a5448bb.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-e400ed0c51.js.gz"
+#embed "console-pages-e24a5448bb.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-e400ed0c51.js.br"
+#embed "console-pages-e24a5448bb.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-70fb94b070.js"
+#embed "console-36aa7da1c3.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-70fb94b070.js.gz"
+#embed "console-36aa7da1c3.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-70fb94b070.js.br"
+#embed "console-36aa7da1c3.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-e3f87ca70a.js",
+    {"/assets/console-files-2dd7467ebd.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-519c536889.js",
+    {"/assets/console-replies-a327f2d47e.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-e400ed0c51.js",
+    {"/assets/console-pages-e24a5448bb.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-70fb94b070.js",
+    {"/assets/console-36aa7da1c3.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},

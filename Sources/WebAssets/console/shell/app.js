@@ -266,11 +266,11 @@ export class App {
   }
 
   #opened() {
-    this.link.watch();
+    // What changes before the gateway sends the list's events is in the rows that are loaded then.
+    this.link.watch(() => this.inbox.load());
     this.presence.renewed();
     this.activity.renewed();
     this.profile.announce();
-    this.inbox.load();
     this.pane.opened();
     this.outbox.run();
     offer(this);

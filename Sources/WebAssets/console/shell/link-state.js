@@ -23,10 +23,13 @@ export class TimedLink extends Link {
   /** When the connection was lost or became mute, in ms of Date.now(); 0 for none. */
   get lostSince() { return this.lostAt || (this.probe?.isMute ? this.probe.sentAt : 0); }
 
-  /** Asks for the list. While no console is visible, the operator gets push messages. */
-  watch() {
+  /**
+   * Asks for the list's events. While no console is visible, the operator gets push messages.
+   * @param {() => void=} done is called once they come
+   */
+  watch(done) {
     const active = document.visibilityState === 'visible';
-    this.request({ type: Command.watch, inbox: true, active });
+    this.request({ type: Command.watch, inbox: true, active }, done);
   }
 }
 
