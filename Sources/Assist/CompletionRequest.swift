@@ -90,7 +90,6 @@ public struct CompletionRequest: Sendable {
         feed.tick()
         return !feed.isCancelled && (run.hasBegun || SystemClock.now() < firstByteLimit)
       })
-    let isLate = SystemClock.now().milliseconds(since: start) >= milliseconds
-    feed.end(run.result(outcome, isLate: isLate))
+    feed.end(run.result(outcome))
   }
 }

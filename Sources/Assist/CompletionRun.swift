@@ -46,7 +46,7 @@ final class CompletionRun: Sendable {
   }
 
   /// - Parameter outcome: nil: the run was given up.
-  func result(_ outcome: HTTPOutcome?, isLate: Bool) -> CompletionResult {
+  func result(_ outcome: HTTPOutcome?) -> CompletionResult {
     let isCancelled = feed.isCancelled
     return state.withLock { state in
       var wasSent = true
@@ -63,7 +63,8 @@ final class CompletionRun: Sendable {
       case .failed(let reason):
         // A connection that breaks after the end is no fault.
         if state.reader.isDone || fault != nil { break }
-        if isLate {
+        // By libcurl's clock: its timers may end before the same time of another clock.
+        if reason == HTTPClient.timeIsUp {
           fault = state.hasBegun ? .tookTooLong : .noAnswerInTime
         } else {
           fault = state.hasBegun ? .cutOff : .unreachable(reason)

@@ -39,6 +39,13 @@ public final class AttachmentFetch: Sendable {
     }
   }
 
+  /// The file is whole: another holder of it, such as the last step, may lock it.
+  public func finish() {
+    open.withLock { open in
+      do throws(Errno) { try open.file.unlock() } catch { open.failure = open.failure ?? error }
+    }
+  }
+
   public var byteCount: Int64 { open.withLock { $0.byteCount } }
 
   public var failure: AttachmentFiles.Failure? {

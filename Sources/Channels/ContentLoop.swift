@@ -317,7 +317,8 @@ public struct ContentLoop: OutboxLoop, ~Copyable {
         drop(running)
         record(running.taken, .stored(item.id))
       case .begun(let item):
-        // Its lock ends, so that the last step can take it.
+        // The last step takes its lock at once, while this and the request still hold the file.
+        file.finish()
         running.file = nil
         running.item = item
         lastTicket += 1

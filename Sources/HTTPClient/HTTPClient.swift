@@ -77,7 +77,7 @@ public enum HTTPOutcome: Sendable, Equatable {
   case answered(status: Int, body: [UInt8] = [], retryAfter: Int64 = 0)
   /// `admits` refused all addresses of the host.
   case refused(IPAddress)
-  /// No answer; the reason is libcurl's message.
+  /// No answer; the reason is libcurl's message, or one of those of `HTTPClient`.
   case failed(reason: String)
 }
 
@@ -88,6 +88,9 @@ public struct HTTPClient: ~Copyable {
   public static func longAnswer(_ bytesMax: Int) -> String {
     "the response has more than \(bytesMax) bytes"
   }
+
+  /// The reason of a request that took longer than it may.
+  public static let timeIsUp = "no answer within the time limit"
 
   /// The longest line of a response's head that `receiveField` gets.
   static let headLineBytes = 8_192

@@ -85,6 +85,7 @@ import Kernel
         status: status, body: response, retryAfter: unsafe chirrup_curl_retry_after(raw))
     }
     if let refused { return .refused(refused) }
+    if result == CURLE_OPERATION_TIMEDOUT { return .failed(reason: HTTPClient.timeIsUp) }
     // SAFETY: a constant text of libcurl.
     return unsafe .failed(reason: String(cString: curl_easy_strerror(result)))
   }

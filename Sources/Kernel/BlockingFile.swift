@@ -46,6 +46,12 @@ public struct BlockingFile: ~Copyable, Sendable {
     }
   }
 
+  /// Ends the lock before this value ends.
+  public func unlock() throws(Errno) {
+    let number = descriptor.rawValue
+    _ = try retrying { flock(number, LOCK_UN) }
+  }
+
   /// Reads at most `count` bytes from the offset on; fewer at the end of the file.
   public func read(_ count: Int, at offset: Int64) throws(Errno) -> [UInt8] {
     var failure: Errno?

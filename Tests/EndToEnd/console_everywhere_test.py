@@ -26,7 +26,7 @@ FIRST_LIST_MS = 1_200
 TICK = 100  # ms
 SILENCE = 20
 FILES_MAX = 6
-LIST_BYTES_MAX = 30_000
+LIST_BYTES_MAX = 31_000  # of which 240 rows have their channel
 
 
 class Traffic:

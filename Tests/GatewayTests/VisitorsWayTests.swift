@@ -89,22 +89,6 @@ struct VisitorsWayTests {
     _ = try late.hear(#""online":true"#)
   }
 
-  @Test("a conversation without a message is in no inbox, whatever changes")
-  func empty() async throws {
-    let nodes = try await Nodes()
-    defer { nodes.stop() }
-    let mika = try nodes.here.operatorAndToken()
-    let desk = try console(mika.token, on: nodes.here)
-    let rows = try nodes.here.ask(
-      Query(
-        "INSERT INTO chat_sessions (id, workspace_id) VALUES (gen_random_uuid(), $1) RETURNING id",
-        [.uuid(nodes.here.workspace)]))
-    let session = try #require(rows.uuid(0, 0))
-    #expect(try nodes.here.post("conversations/\(session)/claim", token: mika.token) == "200")
-    let heard = try desk.hear("\(session)").last { $0.contains(#""type":"inbox""#) }
-    #expect(heard?.contains(#""removed":true"#) == true, "\(heard ?? "")")
-  }
-
   @Test("a conversation that rests is closed once, on all gateways, and the next one is assigned")
   func resting() async throws {
     let nodes = try await Nodes()

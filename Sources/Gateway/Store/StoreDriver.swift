@@ -376,9 +376,7 @@ struct StoreDriver: ~Copyable {
         engine.conversationLoaded(session, workspace, .failure(.unavailable))
         return
       }
-      // As in lists, a conversation is there when it has a message.
-      let json = decodeConversation(rows).flatMap { conversation -> [UInt8]? in
-        guard conversation.lastAt != nil else { return nil }
+      let json = decodeConversation(rows).map { conversation in
         var json: [UInt8] = []
         appendConversationJSON(conversation, to: &json)
         return json

@@ -361,40 +361,40 @@ static const unsigned char brotli_41[] = {
 #embed "console-worker.js.br"
 };
 static const unsigned char plain_42[] = {
-#embed "console-files-2dd7467ebd.js"
+#embed "console-files-71045d597e.js"
 };
 static const unsigned char gzip_42[] = {
-#embed "console-files-2dd7467ebd.js.gz"
+#embed "console-files-71045d597e.js.gz"
 };
 static const unsigned char brotli_42[] = {
-#embed "console-files-2dd7467ebd.js.br"
+#embed "console-files-71045d597e.js.br"
 };
 static const unsigned char plain_43[] = {
-#embed "console-replies-a327f2d47e.js"
+#embed "console-replies-fd713e33b2.js"
 };
 static const unsigned char gzip_43[] = {
-#embed "console-replies-a327f2d47e.js.gz"
+#embed "console-replies-fd713e33b2.js.gz"
 };
 static const unsigned char brotli_43[] = {
-#embed "console-replies-a327f2d47e.js.br"
+#embed "console-replies-fd713e33b2.js.br"
 };
 static const unsigned char plain_44[] = {
-#embed "console-pages-e24a5448bb.js"
+#embed "console-pages-35515d9021.js"
 };
 static const unsigned char gzip_44[] = {
-#embed "console-pages-e24a5448bb.js.gz"
+#embed "console-pages-35515d9021.js.gz"
 };
 static const unsigned char brotli_44[] = {
-#embed "console-pages-e24a5448bb.js.br"
+#embed "console-pages-35515d9021.js.br"
 };
 static const unsigned char plain_45[] = {
-#embed "console-36aa7da1c3.js"
+#embed "console-a3ac3ff3f3.js"
 };
 static const unsigned char gzip_45[] = {
-#embed "console-36aa7da1c3.js.gz"
+#embed "console-a3ac3ff3f3.js.gz"
 };
 static const unsigned char brotli_45[] = {
-#embed "console-36aa7da1c3.js.br"
+#embed "console-a3ac3ff3f3.js.br"
 };
 static const unsigned char plain_46[] = {
 #embed "console.html"
@@ -623,19 +623,19 @@ static const chirrup_asset assets[] = {
      "/console-worker.js",
      "text/javascript; charset=utf-8",
      FORM(plain_41), FORM(gzip_41), FORM(brotli_41)},
-    {"/assets/console-files-2dd7467ebd.js",
+    {"/assets/console-files-71045d597e.js",
      "/assets/console-files.js",
      "text/javascript; charset=utf-8",
      FORM(plain_42), FORM(gzip_42), FORM(brotli_42)},
-    {"/assets/console-replies-a327f2d47e.js",
+    {"/assets/console-replies-fd713e33b2.js",
      "/assets/console-replies.js",
      "text/javascript; charset=utf-8",
      FORM(plain_43), FORM(gzip_43), FORM(brotli_43)},
-    {"/assets/console-pages-e24a5448bb.js",
+    {"/assets/console-pages-35515d9021.js",
      "/assets/console-pages.js",
      "text/javascript; charset=utf-8",
      FORM(plain_44), FORM(gzip_44), FORM(brotli_44)},
-    {"/assets/console-36aa7da1c3.js",
+    {"/assets/console-a3ac3ff3f3.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_45), FORM(gzip_45), FORM(brotli_45)},

@@ -64,7 +64,7 @@ export class Alerts {
   changed(row, known) {
     if (!row) return;
     const mine = row.assignee?.id === this.#on.me.id;
-    const isNew = row.status === 'waiting' && known?.status !== 'waiting';
+    const isNew = isInQueue(row) && !isInQueue(known);
     const isGiven = mine && known && known.assignee?.id !== row.assignee?.id;
     const isMessage = mine && row.last_message?.role === 'visitor'
       && row.last_seq > (known?.last_seq ?? 0);
@@ -137,5 +137,11 @@ export class Alerts {
     }
   }
 }
+
+/**
+ * A conversation is in the queue from its first message on, though its row may be known before.
+ * @param {Row=} row
+ */
+const isInQueue = (row) => row?.status === 'waiting' && !!row.waiting_since;
 
 const permission = () => ('Notification' in window ? Notification.permission : 'denied');
