@@ -37,6 +37,8 @@ start_exim() {
 exim_path = $exim
 exim_user = nobody
 exim_group = nogroup
+# Of one connection it delivers ten messages at once, and queues the others, unless that is 0.
+smtp_accept_queue_per_connection = 0
 never_users =
 spool_directory = $mail/spool
 log_file_path = $mail/log-%s

@@ -91,7 +91,7 @@ others='(path not in ("/api/v1/openapi.json", "/api/v1/auth/setup", "/api/v1/aut
 check "every operation has succeeded" succeeded owner "$others and (path != '/api/v1/auth/push' or method == 'get')"
 check "no generated request fails, of an owner, a visitor or without a login" fuzz wider "$owner" "${options[@]}"
 check "no request with an API key fails" fuzz key key --phases examples --include-by '/x-scope != null'
-check "every operation of the key's scopes has succeeded" succeeded key 'operation.get("x-scope") and not path.endswith("/mail")'
+check "every operation of the key's scopes has succeeded" succeeded key 'operation.get("x-scope") and "/mail" not in path'
 check "no request with the console's cookie fails" fuzz cookie "" --phases examples \
   --exclude-path /api/v1/auth/login --exclude-path /api/v1/auth/logout
 # The password is the owner's.
