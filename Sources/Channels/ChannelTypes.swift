@@ -74,6 +74,28 @@ public struct InboundEvent: Sendable, Equatable {
   }
 }
 
+/// The content of a message that the platform keeps, such as a picture.
+public struct InboundContent: Sendable, Equatable {
+  /// The platform's id of the content.
+  public var id: String
+  /// The platform's word for it, such as `image`.
+  public var kind: String
+  /// The name of the file. Its end says which kind of file to expect.
+  public var name: String
+  /// The person has named it. The end of another name becomes that of the content's type.
+  public var isNamed: Bool
+  /// As the platform announces it; nil: it does not.
+  public var byteCount: Int64?
+
+  public init(id: String, kind: String, name: String, isNamed: Bool, byteCount: Int64? = nil) {
+    self.id = id
+    self.kind = kind
+    self.name = name
+    self.isNamed = isNamed
+    self.byteCount = byteCount
+  }
+}
+
 /// A message of the log that is sent to a person.
 public struct OutboundMessage: Sendable, Equatable {
   public var id: Identifier

@@ -15,7 +15,7 @@ shift
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] ||
   targets=(UTF8 MessageDecoder RequestHead ProxyHeader Extensions Inflate Command Engine TLSRecords TLSHello
-    Pattern)
+    Pattern ChannelEvents Mail)
 
 # Swift's backtracer hangs under libFuzzer.
 export SWIFT_BACKTRACE=enable=no
@@ -26,18 +26,23 @@ build=.build/fuzz
 mkdir -p "$build"
 flags=(
   -swift-version 6 -package-name chirrup -O -g -sanitize=fuzzer,address -parse-as-library -use-ld=lld
-  -I "$build" -I Sources/CZlib -I Sources/COpenSSL
+  -I "$build" -I Sources/CZlib -I Sources/COpenSSL -I Sources/CLinux -I Sources/CConfinement -I Sources/CGMime
   -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault
   -enable-upcoming-feature MemberImportVisibility
 )
 
 # The modules are compiled here and not by SwiftPM, so that they are instrumented, and with testing enabled, so that the
 # target Engine can check the engine's state.
-modules=(Primitives JSON Wire Chat Compression Engine OpenSSL Automation)
-# Automation without its dependencies: only the patterns.
+modules=(Primitives JSON Wire Chat Compression Engine OpenSSL Automation Kernel Confinement Texts MailParsing Channels)
+# Without their dependencies, of Automation only the patterns, and of Channels only what reads events.
 sources_of() {
   case $1 in
   Automation) printf "Sources/Automation/%s.swift\n" Folding Pattern PatternBudget PatternParser ScalarSet ;;
+  Channels)
+    printf "Sources/Channels/%s.swift\n" ChannelTypes ChannelText Line/LineEvents Telegram/TelegramMessages \
+      Telegram/TelegramUpdates
+    echo Tests/Fuzz/Platforms.swift
+    ;;
   *) find "Sources/$1" -name '*.swift' ;;
   esac
 }
