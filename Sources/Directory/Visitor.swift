@@ -25,6 +25,20 @@ extension Visitor {
     ) { Visitor($0) }
   }
 
+  /// Creates many visitors without a name, for load tests: a statement for each would take longer
+  /// than the test. Returns their number.
+  public static func create(_ ids: [Identifier], workspace: Identifier) -> Statement<Int64> {
+    Statement(
+      Query(
+        """
+        WITH added AS (
+          INSERT INTO visitors (id, workspace_id, name)
+          SELECT id, $2::uuid, '' FROM unnest($1::uuid[]) AS id RETURNING 1)
+        SELECT count(*) FROM added
+        """, [.uuids(ids), .uuid(workspace)])
+    ) { $0.int(0, 0) ?? 0 }
+  }
+
   /// A visitor of this workspace.
   public static func find(_ id: Identifier, workspace: Identifier) -> Statement<Visitor?> {
     Statement(

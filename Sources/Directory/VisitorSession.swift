@@ -36,6 +36,24 @@ extension VisitorSession {
     ) { VisitorSession($0) }
   }
 
+  /// Opens a conversation for each of many visitors of the workspace; see `Visitor.create(_:)`.
+  /// Returns their number.
+  public static func create(
+    _ ids: [Identifier], workspace: Identifier, visitors: [Identifier]
+  ) -> Statement<Int64> {
+    Statement(
+      Query(
+        """
+        WITH added AS (
+          INSERT INTO chat_sessions (id, workspace_id, user_id, \(ConversationQueue.entryTime))
+          SELECT t.id, v.workspace_id, v.id, \(ConversationQueue.outside)
+          FROM unnest($1::uuid[], $3::uuid[]) AS t (id, visitor)
+          JOIN visitors v ON v.id = t.visitor AND v.workspace_id = $2::uuid RETURNING 1)
+        SELECT count(*) FROM added
+        """, [.uuids(ids), .uuid(workspace), .uuids(visitors)])
+    ) { $0.int(0, 0) ?? 0 }
+  }
+
   /// The visitor's newest conversation, open or closed.
   public static func latest(
     visitor: Identifier, workspace: Identifier

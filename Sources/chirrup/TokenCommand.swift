@@ -108,34 +108,40 @@ struct TokenCommand: AsyncParsableCommand {
     var session: Identifier
   }
 
-  /// 500 visitors per transaction, because each commit waits for the disk.
+  /// Visitors of one transaction: each commit waits for the disk, and each statement for its
+  /// answer.
+  private static let visitsAtOnce = 1_000
+
   private static func makeVisits(
     _ count: Int, in workspace: Identifier, _ connection: BlockingConnection
   ) throws -> [VisitorAndSession] {
     var visits: [VisitorAndSession] = []
     visits.reserveCapacity(count)
     while visits.count < count {
-      let number = min(500, count - visits.count)
+      let number = min(visitsAtOnce, count - visits.count)
       visits += try connection.transaction { connection in
-        try (0..<number).map { _ in try makeVisit(in: workspace, connection) }
+        try makeVisits(atOnce: number, in: workspace, connection)
       }
     }
     return visits
   }
 
-  private static func makeVisit(
-    in workspace: Identifier, _ connection: BlockingConnection
-  ) throws -> VisitorAndSession {
-    let visitor = try connection.run(
-      Visitor.create(id: .random(), workspace: workspace, name: ""))
-    guard let visitor,
-      let session = try connection.run(
-        VisitorSession.create(
-          id: .random(), workspace: workspace, visitor: visitor.id, context: Array("{}".utf8)))
-    else { throw CommandFailure("the database created no visitor") }
-    return VisitorAndSession(
-      principal: .visitor(
-        id: visitor.id, workspace: workspace, sessions: [session.id], name: visitor.name),
-      session: session.id)
+  private static func makeVisits(
+    atOnce number: Int, in workspace: Identifier, _ connection: BlockingConnection
+  ) throws -> [VisitorAndSession] {
+    let visitors = (0..<number).map { _ in Identifier.random() }
+    let sessions = (0..<number).map { _ in Identifier.random() }
+    let made = try (
+      connection.run(Visitor.create(visitors, workspace: workspace)),
+      connection.run(VisitorSession.create(sessions, workspace: workspace, visitors: visitors))
+    )
+    guard made == (Int64(number), Int64(number)) else {
+      throw CommandFailure("the database created \(made.0) visitors and \(made.1) sessions only")
+    }
+    return zip(visitors, sessions).map { visitor, session in
+      VisitorAndSession(
+        principal: .visitor(id: visitor, workspace: workspace, sessions: [session], name: ""),
+        session: session)
+    }
   }
 }

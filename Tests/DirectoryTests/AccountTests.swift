@@ -77,6 +77,27 @@ import Testing
     #expect(try await place.database.ask(own) == opened)
   }
 
+  @Test("many visitors are created at once, each with a conversation of its own")
+  func manyVisitors() async throws {
+    let place = try await Workplace()
+    let other = try await Workplace()
+    let ids = (0..<3).map { _ in Workplace.identifier() }
+    let sessions = (0..<3).map { _ in Workplace.identifier() }
+    #expect(try await place.database.ask(Visitor.create(ids, workspace: place.id)) == 3)
+    let foreign = VisitorSession.create(sessions, workspace: other.id, visitors: ids)
+    #expect(try await place.database.ask(foreign) == 0)
+    let own = VisitorSession.create(sessions, workspace: place.id, visitors: ids)
+    #expect(try await place.database.ask(own) == 3)
+    for (id, session) in zip(ids, sessions) {
+      #expect(
+        try await place.database.ask(Visitor.find(id, workspace: place.id))
+          == Visitor(id: id, name: ""))
+      #expect(
+        try await place.database.ask(VisitorSession.latest(visitor: id, workspace: place.id))
+          == VisitorSession(id: session, status: "waiting"))
+    }
+  }
+
   @Test("a separately issued secret works once, and expired ones are deleted")
   func refreshTokens() async throws {
     let place = try await Workplace()
