@@ -124,7 +124,7 @@ def chat(options) -> bool:
         output = options.folder / "chat.json"
         # It fails if a message is lost, doubled or out of order.
         subprocess.run([options.load, "chat", "--url", options.socket, "--database-url", options.database,
-                        "--chirrup", options.chirrup, "--visitors", "100", "--rate", "200",
+                        "--chirrup", options.chirrup, "--visitors", "100", "--operators", "20", "--rate", "200",
                         "--seconds", str(options.seconds), "--json", output], check=True, stdout=subprocess.DEVNULL)
         return json.loads(output.read_text())["figures"]["ack_p99_ms"]
 

@@ -11,6 +11,8 @@ struct LoadPlan: Sendable, Codable {
   var target: Target
   /// The target of clients with `.slow` behaviour.
   var slowTarget: Target?
+  /// The gateways that clients use in turn; empty for `target` alone.
+  var gateways: [Target] = []
   var stamp: Stamp
   var bodyBytes: Int
   var ratePerSecond: Double
@@ -26,6 +28,13 @@ struct LoadPlan: Sendable, Codable {
   var seed: UInt64
   /// Simultaneous connection attempts of one loop.
   var connectingMax = 256
+  /// Sessions speak in turn instead of at random, so that each does.
+  var isInTurn = false
+
+  func target(of client: Int, _ behaviour: ClientGroup.Behaviour) -> Target {
+    if behaviour == .slow, let slowTarget { return slowTarget }
+    return gateways.isEmpty ? target : gateways[client % gateways.count]
+  }
 }
 
 final class LoadLoop {
@@ -50,6 +59,8 @@ final class LoadLoop {
   /// Due times of background traffic, which goes to the first `talkingSessions` sessions.
   var traffic: Arrivals?
   var talkingSessions: Int
+  /// The next one, with `LoadPlan.isInTurn`.
+  var talkingTurn = 0
   /// Clients that were cut off, until all have recovered.
   var recovery: Recovery?
   /// The current phase and the previous ones.
@@ -178,7 +189,7 @@ final class LoadLoop {
     do throws(Errno) {
       let behaviour = behaviours[client]
       let connection = try Connection(
-        client: client, target: behaviour == .slow ? plan.slowTarget ?? plan.target : plan.target,
+        client: client, target: plan.target(of: client, behaviour),
         offersDeflate: behaviour == .deflating, workspace, random: &measured.random)
       generations[client] &+= 1
       if behaviour == .stopping { try connection.keepLittle() }

@@ -72,17 +72,25 @@ extension LoadLoop {
   }
 
   /// Lets messages become due until the time is over or `traffic` is nil.
-  func talk(from start: Instant, seconds: Int = 1_000_000) {
+  ///
+  /// - Parameter rate: messages a second, instead of the plan's.
+  func talk(from start: Instant, seconds: Int = 1_000_000, rate: Double? = nil) {
     tamper = plannedTamper.take()
     traffic = Arrivals(
-      perSecond: plan.ratePerSecond, spacing: plan.spacing, from: start, seconds: seconds,
+      perSecond: rate ?? plan.ratePerSecond, spacing: plan.spacing, from: start, seconds: seconds,
       seed: plan.seed &+ 1000 &+ UInt64(index))
   }
 
   /// A random session and its sender: a visitor, or an operator, who answers the longest waiting
   /// visitor.
   func pickSender() -> (client: Int, subscription: Int) {
-    let session = Int.random(in: 0..<talkingSessions, using: &measured.random)
+    let session: Int
+    if plan.isInTurn {
+      session = talkingTurn % talkingSessions
+      talkingTurn += 1
+    } else {
+      session = Int.random(in: 0..<talkingSessions, using: &measured.random)
+    }
     if Double.random(in: 0..<1, using: &measured.random) < plan.operatorShare,
       let answerer = operators[session].randomElement(using: &measured.random)
     {

@@ -12,7 +12,7 @@ struct ChirrupLoad: ParsableCommand {
   /// The commands that measure, for which a profile can be written.
   static let commands: [any ParsableCommand.Type] = [
     Chat.self, Echo.self, Fanout.self, Upgrades.self, Idle.self, Storm.self, Slow.self,
-    Growth.self, Torture.self, Durable.self,
+    Growth.self, Million.self, Torture.self, Durable.self,
   ]
 
   static func main() {

@@ -23,6 +23,8 @@ struct Counters: Sendable, Codable {
   /// Subscriptions that continued from a position.
   var resumes = 0
   var resyncs = 0
+  /// Heartbeats answered, where they are counted (`million`).
+  var pongs = 0
   /// Temporary errors by code, final refusals by code, and ended connections by label.
   var retries: [String: Int] = [:]
   var refusals: [String: Int] = [:]
@@ -43,6 +45,7 @@ struct Counters: Sendable, Codable {
     reconnects += other.reconnects
     resumes += other.resumes
     resyncs += other.resyncs
+    pongs += other.pongs
     stopped += other.stopped
     retries.merge(other.retries, uniquingKeysWith: +)
     refusals.merge(other.refusals, uniquingKeysWith: +)

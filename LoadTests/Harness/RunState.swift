@@ -14,6 +14,8 @@ final class RunState: Sendable {
     var unsettled = 0
     var reconnects = 0
     var violations: [Violations.Kind: Int] = [:]
+    /// Heartbeats answered, where they are counted (`million`).
+    var pongs = 0
   }
 
   enum Phase: Int, Sendable, Codable {
@@ -81,6 +83,7 @@ final class RunState: Sendable {
         sum.unsettled += one.unsettled
         sum.reconnects += one.reconnects
         sum.violations.merge(one.violations, uniquingKeysWith: +)
+        sum.pongs += one.pongs
       }
       return sum
     }

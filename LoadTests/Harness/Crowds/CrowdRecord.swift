@@ -11,6 +11,14 @@ struct CrowdRecord {
 
   var passed: Bool { record.verdict == .passed }
 
+  private var verdict: String {
+    switch record.verdict {
+    case .passed: "PASS"
+    case .failed: "FAIL"
+    case .missed: "MISSED"
+    }
+  }
+
   mutating func fail(_ problem: String) {
     record.verdict = .failed
     record.problems.append(problem)
@@ -95,7 +103,7 @@ struct CrowdRecord {
   func show() -> RunRecord {
     let end = ["machine      \(Machine.description)", "command      \(record.meta.commandLine)"]
     let problems = record.problems.map { "problem      \($0)" }
-    let all = [record.title] + lines + end + problems + [passed ? "PASS" : "FAIL"]
+    let all = [record.title] + lines + end + problems + [verdict]
     print(all.joined(separator: "\n"))
     return record
   }

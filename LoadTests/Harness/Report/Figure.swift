@@ -30,7 +30,7 @@ struct Figure: Sendable {
 
   static let all =
     messages + promises + latency("ack", "Ack") + latency("delivery", "Delivery") + processes
-    + rest + tortured + durable + crowds + works
+    + rest + tortured + durable + crowds + million + works
 
   static func named(_ name: String) -> Figure? { byName[name] }
 
@@ -119,6 +119,20 @@ struct Figure: Sendable {
       Figure("delivery_cost_ratio", "Cost of a delivery, largest / smallest", .ratio, .less),
       Figure("memory_ratio", "Memory of a connection, largest / smaller", .ratio, .less),
     ]
+
+  private static let million = [
+    Figure("opened_per_second", "Widgets opened per second", .perSecond, .more),
+    Figure("heartbeats", "Heartbeats answered", .count, .neither),
+    Figure("gateway_bytes_per_widget", "Gateways, per widget", .bytes, .less),
+    Figure("kernel_bytes_per_widget", "Kernel, per widget", .bytes, .less),
+    Figure("client_bytes_per_widget", "Clients, per widget", .bytes, .neither),
+    Figure("postgres_bytes_per_widget", "PostgreSQL, per widget", .bytes, .less),
+    Figure("machine_bytes_per_widget", "All of the machine, per widget", .bytes, .less),
+    Figure("gateway_cores_per_thousand", "Gateways at rest, 1,000 widgets", .cores, .less),
+    Figure("postgres_cores_per_thousand", "PostgreSQL at rest, 1,000 widgets", .cores, .less),
+    Figure("client_cores_per_thousand", "Clients at rest, 1,000 widgets", .cores, .neither),
+    Figure("postgres_connections", "Connections to PostgreSQL", .count, .less),
+  ]
 
   private static let tortured = [
     Figure("cycles", "Cycles", .count, .neither),

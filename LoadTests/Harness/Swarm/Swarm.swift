@@ -24,6 +24,8 @@ struct Swarm: ~Copyable {
   private(set) var openCount = 0
   /// Ended connections by reason, without those that we closed.
   private(set) var endings: [String: Int] = [:]
+  /// The reason of the last one of them.
+  private(set) var lastEnding: String?
   private(set) var begun = 0
   private var endpoints: [SwarmEndpoint]
   private let sources: SourceAddresses
@@ -306,8 +308,19 @@ struct Swarm: ~Copyable {
     guard peers.isOccupied(index) else { return }
     let peer = peers.remove(index)
     if peer.phase == .open { openCount -= 1 }
-    if let label { endings[label, default: 0] += 1 }
+    if let label {
+      endings[label, default: 0] += 1
+      lastEnding = label
+    }
     heads[index] = nil
     queues[index] = nil
+  }
+
+  /// Ends all connections with a RST, so that none keeps its port for a minute.
+  mutating func resetAll() {
+    for index in 0..<peers.endIndex where peers.isOccupied(index) {
+      try? peers[index].transport.resetOnClose()
+      end(index, nil)
+    }
   }
 }

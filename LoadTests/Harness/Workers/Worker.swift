@@ -14,9 +14,8 @@ struct Worker: ParsableCommand {
     commandName: Worker.name, abstract: "A worker process of another chirrup-load.",
     shouldDisplay: false)
 
-  private static let reportMilliseconds: Int64 = 100
-  /// Timeout for the parent's next order.
-  private static let waitMilliseconds: Int32 = 5
+  /// Timeout for the parent's next order. A run may have 50 workers, and each wakes up so often.
+  private static let waitMilliseconds: Int32 = 20
   private static let orderMilliseconds: Int32 = 30_000
 
   func run() throws {
@@ -55,7 +54,7 @@ struct Worker: ParsableCommand {
             }
           }))
     }
-    try attend(shared, channel)
+    try attend(shared, channel, everyMilliseconds: work.reportMilliseconds)
     for thread in threads { thread.join() }
     var result = LoopResult.merged(try outcomes.take())
     try audit(&result, work, shared, channel)
@@ -66,7 +65,9 @@ struct Worker: ParsableCommand {
   }
 
   /// Forwards orders to the loops and reports progress until every loop is done.
-  private func attend(_ shared: RunState, _ channel: Channel) throws {
+  private func attend(
+    _ shared: RunState, _ channel: Channel, everyMilliseconds interval: Int64
+  ) throws {
     var nextNews = Instant.zero
     var told = 0
     while shared.finished.load(ordering: .sequentiallyConsistent) < shared.loopCount {
@@ -74,7 +75,7 @@ struct Worker: ParsableCommand {
       let now = SystemClock.now()
       let steps = shared.stepsReached
       if steps > told || now >= nextNews {
-        nextNews = now.advanced(byMilliseconds: Worker.reportMilliseconds)
+        nextNews = now.advanced(byMilliseconds: interval)
         told = steps
         try channel.send(report(shared))
       }
@@ -124,10 +125,11 @@ extension WorkerTask {
     if case .idle(let course) = course {
       return try IdleCrowd(course, plan: plan, group: groups[index]).run(shared)
     }
+    if case .million(let course) = course { return try MillionCrowd(course).run(shared) }
     let loop = try LoadLoop(plan: plan, group: groups[index], shared: shared, index: index)
     if index == 0 { loop.plannedTamper = tamper }
     switch course {
-    case .chat, .idle: return try loop.run()
+    case .chat, .idle, .million: return try loop.run()
     case .storm(let course): return try loop.storm(course)
     case .slow(let course): return try loop.slow(course)
     case .growth(let course): return try loop.growth(course)

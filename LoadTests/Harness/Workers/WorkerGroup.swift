@@ -22,6 +22,8 @@ final class WorkerGroup {
   /// Figures of every second of the run.
   let recorder: Recorder
   private var didStop = false
+  /// Called often; an error ends the run.
+  var watch: (() throws -> Void)?
   /// Becomes ready when a worker has sent a message.
   private let epoll: Epoll
   private var events = Events(capacity: 64)
@@ -129,6 +131,7 @@ final class WorkerGroup {
       }
     }
     progress.tick(recorder)
+    try watch?()
     if shared.stop.load(ordering: .relaxed), !didStop {
       didStop = true
       for member in members { try member.send(.stop) }

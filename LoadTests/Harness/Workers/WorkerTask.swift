@@ -12,6 +12,8 @@ struct WorkerTask: Sendable, Codable {
   var databaseURL: String?
   /// A falsification in one loop, to test the verifier.
   var tamper: Tamper?
+  /// Time between two reports of progress.
+  var reportMilliseconds: Int64 = 100
 }
 
 enum RunKind: Sendable, Codable {
@@ -20,6 +22,7 @@ enum RunKind: Sendable, Codable {
   case slow(SlowCourse)
   case growth(GrowthCourse)
   case idle(IdleCourse)
+  case million(MillionCourse)
 }
 
 enum WorkerOrder: Sendable, Codable {
