@@ -16,7 +16,7 @@ public final class AttachmentFetch: Sendable {
 
   private let open: Mutex<Open>
 
-  /// What another attempt has left is discarded. Nil: another request has the file.
+  /// Discards the bytes of an earlier attempt. Nil: another request has the file.
   fileprivate init?(_ path: String) throws(Errno) {
     let file = try BlockingFile(path, .create)
     guard try file.lock(), try file.isAt(path) else { return nil }

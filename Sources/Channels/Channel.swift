@@ -16,7 +16,7 @@ public protocol Channel: Sendable {
   var signingCredential: String { get }
   /// The name of the credential that sends.
   var sendingCredential: String { get }
-  /// What precedes a person's address in the visitor's `external_id`, so that it is no other's id
+  /// The prefix of a person's address in the visitor's `external_id`, so that it is no other's id
   /// on the workspace's site or on another channel.
   var visitorPrefix: String { get }
 

@@ -21,7 +21,7 @@ enum ChannelContents {
         AND w.seq <= e.seq AND w.state = 'waiting' AND x.processed_at IS NULL)
     """
 
-  /// What became of a content.
+  /// The outcome of a fetch.
   enum Result: Sendable, Equatable {
     /// An attachment of the person.
     case stored(Identifier)

@@ -2,7 +2,7 @@
 import Foundation
 
 struct KernelMemory: Equatable {
-  /// What new programs could use without swapping.
+  /// The memory that new programs can use without swapping.
   var availableBytes = 0
   /// Sockets, their inodes, open files and entries of epoll; nil where /proc/slabinfo cannot be
   /// read, which needs root.

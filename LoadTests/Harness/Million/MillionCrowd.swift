@@ -236,7 +236,7 @@ final class MillionCrowd {
   }
 }
 
-/// What one read of a silent widget has brought.
+/// The result of one read from a silent widget.
 struct MillionNews {
   var pings = 0
   var isLive = false

@@ -135,7 +135,7 @@ struct MillionReport {
     }
   }
 
-  /// What the processes cost without a widget.
+  /// The cost of the processes without a widget.
   private func base(_ record: inout CrowdRecord) {
     let empty = run.empty
     let count = empty.gateways.processes

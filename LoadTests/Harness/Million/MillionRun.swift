@@ -19,7 +19,7 @@ final class MillionRun {
   /// Before anything was started.
   private let before = KernelMemory.now()
   private(set) var database = MillionDatabase.State()
-  /// What ended the growth; nil if every widget is held.
+  /// The reason why the growth ended; nil: every widget is held.
   private(set) var bound: String?
   private var lastWatch = Instant.zero
   private var problems: [String] = []
@@ -261,7 +261,7 @@ final class MillionRun {
   }
 }
 
-/// What runs during `million`, and its readings.
+/// The processes that run during `million`, and their measurements.
 struct MillionStage {
   let database: MillionDatabase
   let gateways: MillionGateways
